@@ -48,7 +48,7 @@ FILE_ORDER = {
     "products": "pack product_blocks product gemm_naive gemm_check blas ready gemm product_amx product_bf16 patches patches_amx patches_bf16 winograd roofs",
     "session": "carve machine_bits saved target_scale model_input cut result reading save launcher",
     "worker": "conditions input compute_buffers gradient staged worker",
-    "drive": "leader replay record losses losses_multinode rest calibrate serve drive_threads",
+    "drive": "leader replay record losses losses_multinode quiesce calibrate serve drive_threads",
     "play": "gradient_pool play drive_explore drive_replay",
     "virtual": "message_queue simulator drive_virtual",
     "state": "model_tensors state model_file",

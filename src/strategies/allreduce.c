@@ -210,7 +210,7 @@ static enum hr_status span(struct hr_rank *rank)
         HR_TRY(alone ? update_alone(rank) : update_together(rank, index));
         worker->stats->updates += worker->group_rank == 0; /* one a step */
     }
-    return hr_rank_rest(rank, worker->index);
+    return hr_rank_quiesce(rank, worker->index);
 }
 
 const struct hr_strategy hr_strategy_allreduce = {

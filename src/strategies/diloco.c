@@ -13,9 +13,9 @@
  *            1 / n once; x and m change as optim/sgd.isa.c says. Workers count alike, also one
  *            without samples, as in local-sgd. Running statistics become the mean of the replicas';
  *            what is frozen keeps its bits.
- *   Cuts     as those of local-sgd: in the middle of a period workers only rest. The snapshot has
- *            all replicas, their mean as the model, and x and m. Other workers than then begin a
- *            period with that mean, and m.
+ *   Cuts     as those of local-sgd: in the middle of a period workers only quiesce. The snapshot
+ *            has all replicas, their mean as the model, and x and m. Other workers than then begin
+ *            a period with that mean, and m.
  *   Sent     x - y_i may be compressed (--compress): it is a sum of steps, no weights, so what is
  *            left out of one is made good by adding it to the next.
  *   Source   Douillard et al., "DiLoCo: Distributed Low-Communication Training of Language Models",
@@ -156,7 +156,7 @@ static enum hr_status span(struct hr_rank *rank)
         worker->stats->updates += worker->group_rank == 0; /* one a step */
         HR_TRY(meets(worker) ? outer_step(rank) : hr_rank_pass(rank));
     }
-    return hr_rank_rest(rank, worker->index);
+    return hr_rank_quiesce(rank, worker->index);
 }
 
 const struct hr_strategy hr_strategy_diloco = {

@@ -193,7 +193,7 @@ static enum hr_status span(struct hr_rank *rank)
         HR_TRY(hr_rank_barrier(rank, NULL, all_are_here, worker));
         average(worker);
     }
-    return hr_rank_rest(rank, worker->index);
+    return hr_rank_quiesce(rank, worker->index);
 }
 
 /* Where that of another worker lies at a cut. */

@@ -170,7 +170,7 @@ void hr_pushes_arrive(struct hr_worker *worker)
 static void pushes_go_on(struct hr_worker *worker)
 {
     struct pushes *mine = line_of(worker->shared, worker->rank);
-    hr_atom64_store_relaxed(&mine->clock, hr_cut_only_rests(worker->shared) ? mine->came : 0);
+    hr_atom64_store_relaxed(&mine->clock, hr_cut_only_quiesces(worker->shared) ? mine->came : 0);
 }
 
 static void pushes_lose(const struct hr_shared_state *shared, size_t worker)
@@ -282,8 +282,8 @@ static void hogwild_init(struct hr_shared_state *shared)
     hr_averaging_init(shared, weights.end);
 }
 
-/* While all rest. */
-static float *hogwild_at_rest(const struct hr_shared_state *shared)
+/* While all are quiescent. */
+static float *hogwild_quiescent(const struct hr_shared_state *shared)
 {
     return (float *)(void *)hr_hogwild_weights_of(shared).pairs;
 }
@@ -337,7 +337,8 @@ static enum hr_status hogwild_start(struct hr_worker *worker)
     return status;
 }
 
-/* Nothing to wait for but the cut's barrier: a worker that has arrived has pushed, and all rest. */
+/* Nothing to wait for but the cut's barrier: a worker that has arrived has pushed, and all are
+ * quiescent. */
 static void hogwild_catch_up(struct hr_worker *worker)
 {
     const struct hr_averaging *averaging = own_of(worker)->averaging;
@@ -362,7 +363,7 @@ static uint64_t draw_index(struct hr_worker *worker, uint64_t cut)
     if (repeats && !hr_follow_draw(worker, cut, &recorded))
         return cut;
     if (!hr_lost_batches_take(shared->lost_batches, &index)) {
-        if (!repeats && hr_shared_rests(shared, hr_atom64_load_acquire(&dispenser->next)))
+        if (!repeats && hr_shared_quiesces(shared, hr_atom64_load_acquire(&dispenser->next)))
             return cut;
         index = hr_atom64_fetch_add_acq_rel(&dispenser->next, 1);
     }
@@ -684,7 +685,7 @@ const struct hr_strategy hr_strategy_hogwild = {
     .name = "hogwild",
     .guarantee = "no torn values; updates may be lost; staleness unbounded, measured",
     .options = (const char *const[]){"async-lr", "staleness-lr", "delay-compensation", NULL},
-    .rows = {HR_KEPT_SHARED, HR_KEPT_OWN, .memory = hogwild_at_rest},
+    .rows = {HR_KEPT_SHARED, HR_KEPT_OWN, .memory = hogwild_quiescent},
     .order = hr_order_of_arrival,
     .losses_are_inputs = true,
     .prepare = hogwild_prepare,

@@ -132,7 +132,7 @@ static uint64_t due_of(const struct hr_worker *worker)
 static uint64_t meets_at(const struct hr_worker *worker)
 {
     const struct hr_dispenser *dispenser = worker->shared->dispenser;
-    /* Partners: the leader of the run, at a cut; ask_to_rest. */
+    /* Partners: the leader of the run, at a cut; ask_to_quiesce. */
     const uint64_t cut = min_u64(hr_atom64_load_acquire(&dispenser->cut),
                                  hr_atom64_load_acquire(&dispenser->stop_at));
     return min_u64(due_of(worker), cut);
@@ -177,13 +177,13 @@ static bool decide(const struct hr_worker *worker, uint64_t *index, bool *batch)
 /* --- a meeting --- */
 
 /* The whole run rests at the next averaging, if somebody asks. */
-static void ask_to_rest(const struct hr_worker *worker, uint64_t due)
+static void ask_to_quiesce(const struct hr_worker *worker, uint64_t due)
 {
     const struct hr_shared_state *shared = worker->shared;
     struct hr_atom64 *stop_at = &shared->dispenser->stop_at;
     /* Partner: meets_at, in every worker, behind the sum, which needs what we send after this. */
     if (worker->group_rank == 0 && hr_atom64_load_acquire(stop_at) == UINT64_MAX &&
-        hr_shared_rests(shared, due))
+        hr_shared_quiesces(shared, due))
         hr_atom64_store_release(stop_at, due);
 }
 
@@ -193,7 +193,7 @@ static void come(struct hr_averaging *it, struct hr_worker *worker)
     it->meets_at = meets_at(worker);
     it->stored = it->meets_at == due_of(worker);
     if (it->stored)
-        ask_to_rest(worker, it->meets_at);
+        ask_to_quiesce(worker, it->meets_at);
     hr_stragglers_arrive(worker, hr_arrival_key(it->meets_at), hr_clock_ns());
     /* Partner: all_came, in the leader: it has all pushes. */
     hr_atom32_fetch_add_acq_rel(&node_of(worker)->came, 1);
@@ -226,7 +226,7 @@ static void end_sum(struct hr_averaging *it, struct hr_worker *worker)
     struct node *node = live->end;
     hr_vec()->scale(worker->weights, 1.0f / (float)shared->leaders.options.nranks, shared->params);
     hr_keep_frozen(&shared->optimizer, 0, shared->params, worker->weights,
-                   (const float *)(const void *)live->pairs); /* all rest */
+                   (const float *)(const void *)live->pairs); /* all are quiescent */
     count_traffic(it, worker);
     if (it->stored) {
         hr_hogwild_store(live, 0, shared->params, worker->weights);

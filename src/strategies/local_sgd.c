@@ -9,9 +9,9 @@
  *   Order    the sum is that of --algorithm; then one multiplication by 1 / n. Replicas count
  *            alike, also where an epoch's last batch gives them shares of unequal size; a worker
  *            without samples makes no update.
- *   Cuts     H counts from the last averaging. A cut may come between two, where workers only rest:
- *            replicas stay apart, and the snapshot has them all, how far away the next averaging
- *            is and, as the model, their mean in T(n). Requests to stop wait for the next
+ *   Cuts     H counts from the last averaging. A cut may come between two, where workers only
+ *            quiesce: replicas stay apart, and the snapshot has them all, how far away the next
+ *            averaging is and, as the model, their mean in T(n). Requests to stop wait for the next
  *            averaging, because workers exchange nothing before.
  *   Adaptive (local-sgd:adaptive) in an epoch H = ceil(H0 sqrt(F / F0)), F being the mean training
  *            loss of the epoch before, F0 that of the first: communicate more as there is less
@@ -113,7 +113,7 @@ static enum hr_status span(struct hr_rank *rank)
         worker->stats->updates += worker->group_rank == 0; /* one a step, of the mean */
         HR_TRY(meets(worker) ? average(rank) : hr_rank_pass(rank));
     }
-    return hr_rank_rest(rank, worker->index);
+    return hr_rank_quiesce(rank, worker->index);
 }
 
 const struct hr_strategy hr_strategy_local_sgd = {

@@ -1,7 +1,7 @@
 /* period.h - some steps of each worker by itself, then all meet.
  *
  * A period has so many steps, and ends early where an epoch does. A cut may come in the middle of
- * one, where workers only rest: rows->due says how far its end is. All workers say the same.
+ * one, where workers only quiesce: rows->due says how far its end is. All workers say the same.
  *
  * Threads: a worker's own.
  */

@@ -38,7 +38,7 @@ static enum hr_status span(struct hr_rank *rank)
         HR_TRY(hr_rank_gradient(rank, index, NULL));
         HR_TRY(hr_rank_pass(rank));
     }
-    return hr_rank_rest(rank, worker->index);
+    return hr_rank_quiesce(rank, worker->index);
 }
 
 const struct hr_strategy hr_strategy_streamed = {

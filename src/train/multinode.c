@@ -9,7 +9,7 @@
 #include "checkpoint/digest.h"
 #include "drive/losses_multinode.h"
 #include "drive/record.h"
-#include "drive/rest.h"
+#include "drive/quiesce.h"
 #include "kernels/select.h"
 #include "machines/bridge.h"
 #include "machines/machines.h"

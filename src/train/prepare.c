@@ -685,7 +685,7 @@ static void plan_snapshot(struct hr_run *run)
     /* Those that are tied may be in a checkpoint that a cut writes, or that the run begins with. */
     const bool tied = rows->since && ((saves && !shared->schedule.pauses && !shared->outlives) ||
                                       run->resume.checkpoint);
-    /* Those that drift differ where all only rest, to be saved. */
+    /* Those that drift differ where all only quiesce, to be saved. */
     const bool drift = rows->due && (o->resume[0] || shared->schedule.checkpoint_every || saves ||
                                      shared->outlives);
     const bool combines = hr_rows_mean(rows) && hr_shared_is_multinode(shared);

@@ -7,7 +7,7 @@
 
 #include "drive/calibrate.h"
 #include "drive/record.h"
-#include "drive/rest.h"
+#include "drive/quiesce.h"
 #include "hogring/checkpoint.h"
 #include "server/server.h"
 #include "server/staleness.h"

@@ -136,8 +136,8 @@ void hr_bridge_end_term(struct hr_bridge *bridge, uint32_t term);
 /* Behind that: is nothing of before under way any more, from or to a machine that lives? Ask until
  * then. (hr_ready_fn; arg is the bridge) */
 bool hr_bridge_is_still(void *bridge);
-/* Then, and all ranks here rest: rings and words are forgotten, with what is in them, ranks live
- * where hosts say, and direct messages of the new term come. */
+/* Then, and all ranks here are quiescent: rings and words are forgotten, with what is in them,
+ * ranks live where hosts say, and direct messages of the new term come. */
 void hr_bridge_begin_term(struct hr_bridge *bridge, const struct hr_hosts *hosts);
 /* The new term's rings and words have been added, their memory made ready: ranks may go on. */
 void hr_bridge_run_term(struct hr_bridge *bridge);

@@ -197,7 +197,7 @@ static void merge_word(struct hr_atom64 *word, size_t at, const unsigned char *f
     } while (!hr_atom64_replace_acq_rel(word, old, merged)); /* partner: who looks on */
 }
 
-/* A launcher looks at words while its ranks are at rest: it never sees half of one. */
+/* A launcher looks at words while its ranks are quiescent: it never sees half of one. */
 static void put_words(unsigned char *segment, size_t offset, const unsigned char *from,
                       size_t bytes)
 {

@@ -10,8 +10,8 @@
  *   stored before it: what is plain memory between barriers on one machine may be so on several.
  *   Where none of those who meet lives other ranks may, servers, that they wake: such a machine
  *   sends END, to machines where they live, when it has passed itself.
- *   Bytes land where they belong as they come, since by then everybody here is at rest and what we
- *   changed is known. Nobody leaves before all have come, and none waits for another to leave.
+ *   Bytes land where they belong as they come, since by then everybody here is quiescent and what
+ *   we changed is known. Nobody leaves before all have come, and none waits for another to leave.
  *
  * In order  Where machines may be lost (in_order) machine 0 says when a barrier is over:
  *             others   have all of it                         HAVE
@@ -45,7 +45,7 @@
 
 /* === which bytes of shared memory this machine has changed since the last barrier ===
  *
- *     segment  [....|== area ==|.....|== area ==|...]     what ranks write, at rest now
+ *     segment  [....|== area ==|.....|== area ==|...]     what ranks write, quiescent now
  *     twin     [== area ==|== area ==]                 as all had it at the last barrier
  *
  *   Find      both are compared; a *run* is bytes that differ, one behind the other. What two

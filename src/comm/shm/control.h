@@ -49,11 +49,11 @@ struct hr_rank_status {
     alignas(HR_LINE) struct hr_atom64 pid; /* this line's writer: the rank; pid: launcher, too */
     struct hr_atom64 started;              /* of ranks without a launcher: its start time; else 0 */
     struct hr_atom64 step;
-    struct hr_atom32 phase;  /* enum hr_phase */
-    struct hr_atom32 result; /* enum hr_result */
-    struct hr_atom32 rest;   /* 1 + the round it rests in (roster.h); partner: the launcher */
-    struct hr_atom32 stage;  /* what it rests at: the driver's number */
-    struct hr_atom64 since;  /* it has had this phase; partner: hogring doctor */
+    struct hr_atom32 phase;     /* enum hr_phase */
+    struct hr_atom32 result;    /* enum hr_result */
+    struct hr_atom32 quiescent; /* 1 + the round it is so in (roster.h); partner: the launcher */
+    struct hr_atom32 stage;     /* where it is quiescent: the driver's number */
+    struct hr_atom64 since;     /* it has had this phase; partner: hogring doctor */
     struct hr_atom32 killed; /* how often it died because it was told to (--inject), counted before
                                 it does; partner: its next life */
     char host[HR_HOST_TEXT]; /* of a rank on another machine; "": it is here. Constant */

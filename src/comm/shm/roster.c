@@ -40,16 +40,17 @@ static void changed(struct hr_control *control, bool revoke)
     ring_all(control);
 }
 
-/* A rank that died at rest does not rest when it is back. Relaxed: it is dead, its word is ours. */
-static void forget_rest(struct hr_control *control, size_t rank)
+/* A rank that died quiescent is not so when it is back. Relaxed: it is dead, its word is ours.
+ * */
+static void forget_quiescence(struct hr_control *control, size_t rank)
 {
-    hr_atom32_store_relaxed(&control->rank[rank].rest,
+    hr_atom32_store_relaxed(&control->rank[rank].quiescent,
                             hr_atom32_load_relaxed(&control->roster.rounds));
 }
 
 void hr_roster_lose(struct hr_control *control, size_t rank, bool revoke)
 {
-    forget_rest(control, rank);
+    forget_quiescence(control, rank);
     add_one(&control->rank[rank].presence.lost);
     changed(control, revoke);
 }
@@ -67,10 +68,11 @@ void hr_roster_end(struct hr_control *control)
     ring_all(control);
 }
 
-bool hr_roster_rests(const struct hr_control *control, size_t rank)
+bool hr_roster_is_quiescent(const struct hr_control *control, size_t rank)
 {
     const uint32_t rounds = hr_atom32_load_relaxed(&control->roster.rounds); /* our own */
-    return hr_atom32_load_acquire(&control->rank[rank].rest) == rounds + 1;  /* partner: rest */
+    return hr_atom32_load_acquire(&control->rank[rank].quiescent) ==
+           rounds + 1; /* partner: quiesce */
 }
 
 void hr_roster_begin_term(struct hr_control *control, uint32_t called, bool begins)

@@ -3,23 +3,25 @@
  *   loss    the launcher has seen that rank r is gone: r's `lost` += 1
  *   return  it has started r again, and r is ready: r's `back` = its `lost`
  *   view    counts both
- *   revoke  counts those that nobody can go on without: everybody comes to rest. A wait that
+ *   revoke  counts those that nobody can go on without: everybody quiesces. A wait that
  *           watches a word (hr_waiter.revoke) ends with HR_E_REVOKED when it has changed.
- *   rest    a rank has nothing under way and touches nothing that it shares. When all who live
- *           rest, the launcher lets them go: `rounds` += 1. If the view has changed since the last
- *           time, it first puts in order what is shared, and a new *term* begins: `term` += 1.
+ *   quiesce a rank has nothing under way and touches nothing that it shares. When all who live
+ *           are quiescent, the launcher lets them go: `rounds` += 1. If the view has changed since
+ *           the last time, it first puts in order what is shared, and a new *term* begins:
+ *           `term` += 1.
  *
  *     rank r                            launcher
- *     rest = rounds + 1, ring           all rest? (acquire)  put in order; rounds += 1 (release)
+ *     quiescent = rounds + 1, ring      are all? (acquire)  put in order; rounds += 1 (release)
  *     wait until rounds has passed      ring all
  *
- * One rank decides when a term begins, and all who rest learn it at the same rest: so nobody goes
+ * One rank decides when a term begins, and all who are quiescent learn it together: so nobody goes
  * on in a term that others have left.
  *
- * Threads: lost, back, view, revoke, rounds, over and term have one writer, the launcher; rest its
- *          rank, and after its death the launcher.
+ * Threads: lost, back, view, revoke, rounds, over and term have one writer, the launcher; quiescent
+ *          its rank, and after its death the launcher.
  * Source:  Bland et al., "Post-failure recovery of MPI communication capability" (ULFM), IJHPCA
- *          2013, for revoking waits; viewstamped replication's view changes for the terms.
+ *          2013, for revoking waits; terms as in Raft (Ongaro, Ousterhout, USENIX ATC 2014), views
+ *          as in viewstamped replication, but who decides is fixed: the launcher.
  * Test:    tests/unit/shm/test_roster.c
  */
 #ifndef HR_SHM_ROSTER_H
@@ -36,7 +38,7 @@ struct hr_control;
 struct hr_roster {
     alignas(HR_LINE) struct hr_atom32 view; /* partner: who meets at a cut; shards */
     struct hr_atom32 revoke;                /* partner: every wait that can be revoked */
-    struct hr_atom32 rounds;                /* partner: who rests */
+    struct hr_atom32 rounds;                /* partner: who is quiescent */
     struct hr_atom32 over;                  /* the run ends: nobody joins. Partner: who would */
     /* Published by `rounds`: */
     struct hr_atom32 term;
@@ -66,9 +68,9 @@ void hr_roster_lose(struct hr_control *control, size_t rank, bool revoke);
 void hr_roster_welcome(struct hr_control *control, size_t rank);
 /* The run ends: whoever is not welcome by now will not be. */
 void hr_roster_end(struct hr_control *control);
-/* Does rank `rank` rest, in this round? */
-bool hr_roster_rests(const struct hr_control *control, size_t rank);
-/* Let all who rest go. */
+/* Is rank `rank` quiescent, in this round? */
+bool hr_roster_is_quiescent(const struct hr_control *control, size_t rank);
+/* Let all who are quiescent go. */
 void hr_roster_release(struct hr_control *control);
 /* The same into a new term: what they share was put in order. called: revokes up to now. */
 void hr_roster_begin_term(struct hr_control *control, uint32_t called, bool begins);

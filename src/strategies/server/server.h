@@ -53,7 +53,7 @@
  *   Store    these servers and the store (hogring/store.h) are two on purpose. A server of training
  *            never waits and chooses its input by pick(), so that a run can be recorded, replayed
  *            and played in virtual time; it keeps the optimizer's state, hands out batches, and
- *            comes to rest at cuts. The store is for any program: keys, tickets, buffers of the
+ *            quiesces at cuts. The store is for any program: keys, tickets, buffers of the
  *            caller's, several operations under way; nothing of it is recorded. They share the
  *            pairs of rings (shm/pair.h), the waiting, the cut into stripes and the sums in T(n).
  *   Safety   a worker overwrites its gradient only after the reply to a PULL, which its ring puts
@@ -356,8 +356,8 @@ static inline void hr_shard_asks(struct hr_shard *shard, size_t worker)
 }
 
 /* All shards have taken the worker's losses: count what it was told last, or would have been, and
- * did not come to count. May be repeated. By the launcher while all rest (of all who are gone;
- * nothing where shards take no losses), or by its next life. */
+ * did not come to count. May be repeated. By the launcher while all are quiescent (of all who are
+ * gone; nothing where shards take no losses), or by its next life. */
 void hr_server_count_last(const struct hr_shared_state *shared, size_t worker);
 void hr_server_missing(const struct hr_shared_state *shared);
 

@@ -99,7 +99,7 @@ static void leave_cut(const struct hr_shard *shard, struct hr_client *client)
     const struct hr_shared_state *shared = shard->shared;
     client->pushes += client->clock - client->began;
     client->began = client->clock;
-    if (shared->strategy->pause && hr_cut_only_rests(shared))
+    if (shared->strategy->pause && hr_cut_only_quiesces(shared))
         return;
     client->read = shard->version;
     client->clock = client->applied = client->began = 0;
@@ -479,8 +479,8 @@ bool hr_shard_over(const struct hr_shard *shard)
 static uint64_t next_cut(const struct hr_shard *shard)
 {
     const struct hr_dispenser *dispenser = shard->shared->dispenser;
-    return hr_shared_rests(shard->shared, shard->next) ? 0
-                                                       : hr_atom64_load_acquire(&dispenser->cut);
+    return hr_shared_quiesces(shard->shared, shard->next) ? 0
+                                                          : hr_atom64_load_acquire(&dispenser->cut);
 }
 
 static bool has_batch_before(const struct hr_shard *shard, uint64_t cut)

@@ -46,18 +46,18 @@ uint64_t hr_batch_schedule_next_end(const struct hr_batch_schedule *schedule, ui
     return next_multiple(index, schedule->batches_per_epoch);
 }
 
-/* The first of `rests` behind index; HR_NO_INDEX: there is none. */
-static uint64_t next_rest(const struct hr_batch_schedule *schedule, uint64_t index)
+/* The first of `requested_cuts` behind index; HR_NO_INDEX: there is none. */
+static uint64_t next_requested_cut(const struct hr_batch_schedule *schedule, uint64_t index)
 {
-    size_t from = 0, to = schedule->nrests;
+    size_t from = 0, to = schedule->nrequested_cuts;
     while (from < to) {
         const size_t middle = from + (to - from) / 2;
-        if (schedule->rests[middle] > index)
+        if (schedule->requested_cuts[middle] > index)
             to = middle;
         else
             from = middle + 1;
     }
-    return from < schedule->nrests ? schedule->rests[from] : HR_NO_INDEX;
+    return from < schedule->nrequested_cuts ? schedule->requested_cuts[from] : HR_NO_INDEX;
 }
 
 uint64_t hr_batch_schedule_next_cut(const struct hr_batch_schedule *schedule, uint64_t index)
@@ -65,7 +65,7 @@ uint64_t hr_batch_schedule_next_cut(const struct hr_batch_schedule *schedule, ui
     uint64_t cut = min_u64(schedule->end, hr_batch_schedule_next_end(schedule, index));
     if (schedule->checkpoint_every && !schedule->pauses)
         cut = min_u64(cut, next_multiple(index, schedule->checkpoint_every));
-    return min_u64(cut, next_rest(schedule, index));
+    return min_u64(cut, next_requested_cut(schedule, index));
 }
 
 uint64_t hr_batch_schedule_longest_span(const struct hr_batch_schedule *schedule)
@@ -94,7 +94,7 @@ bool hr_batch_schedule_ends_epoch(const struct hr_batch_schedule *schedule, uint
     return index % schedule->batches_per_epoch == 0;
 }
 
-bool hr_batch_schedule_only_rests(const struct hr_batch_schedule *schedule, uint64_t index)
+bool hr_batch_schedule_only_quiesces(const struct hr_batch_schedule *schedule, uint64_t index)
 {
     return !hr_batch_schedule_ends_epoch(schedule, index);
 }

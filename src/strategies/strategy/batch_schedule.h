@@ -12,7 +12,7 @@
  * A *cut* is an index at which all workers have finished every earlier index and begun no later
  * one: the ends of epochs, multiples of checkpoint_every, the end of the run, and where somebody
  * asks for a save (below). Strategies may act at the end of an epoch (average, for
- * example). At any other cut workers *only rest*: what they have is copied, to be saved or
+ * example). At any other cut workers *only quiesce*: what they have is copied, to be saved or
  * evaluated, and they, or a run that is resumed there, go on as if nothing had been.
  */
 #ifndef HR_STRATEGY_BATCH_SCHEDULE_H
@@ -34,9 +34,9 @@ struct hr_batch_schedule {
     uint64_t checkpoint_every;  /* indices; 0: only at the ends of epochs; HR_NO_INDEX: nowhere */
     bool pauses;                /* saves inside of an epoch are no cuts: strategy/pause.h */
     bool saves_wait;            /* a save that is asked for waits for the end of its epoch */
-    const uint64_t *rests; /* (nrests) borrowed, growing: cuts that were asked for in a run that is
-                              replayed */
-    size_t nrests;
+    /* (nrequested_cuts) borrowed, growing: cuts that were asked for in a run that is replayed */
+    const uint64_t *requested_cuts;
+    size_t nrequested_cuts;
     struct hr_lr_schedule lr;
     double lr_factor; /* --scale-lr, and --async-lr divide: 1 / workers */
 };
@@ -78,12 +78,12 @@ uint64_t hr_batch_schedule_every(const struct hr_batch_schedule *schedule,
 
 /* Is this index the end of an epoch, or a place to save at? */
 bool hr_batch_schedule_ends_epoch(const struct hr_batch_schedule *schedule, uint64_t index);
-/* Do all only rest there? Not at the end of an epoch. */
-bool hr_batch_schedule_only_rests(const struct hr_batch_schedule *schedule, uint64_t index);
+/* Do all only quiesce there? Not at the end of an epoch. */
+bool hr_batch_schedule_only_quiesces(const struct hr_batch_schedule *schedule, uint64_t index);
 bool hr_batch_schedule_saves(const struct hr_batch_schedule *schedule, uint64_t index);
 
 /* Somebody asks for a checkpoint, of a run that is not at a cut: nobody begins
- * another batch, all come to rest, save, and go on. Or for a cut alone, of which a run that
+ * another batch, all quiesce, save, and go on. Or for a cut alone, of which a run that
  * outlives losses keeps a copy to go back to (drive/losses.h); any cut will do.
  *
  * Threads: atomics; each word has one writer.

@@ -194,7 +194,7 @@ uint64_t hr_stats_roll_back(struct hr_worker_stats *stats)
 {
     const struct hr_cut_counters *at_cut = &stats->at_cut;
     hr_stats_end(stats);
-    hr_atom64_store_relaxed(&stats->mark.range, 0); /* all rest */
+    hr_atom64_store_relaxed(&stats->mark.range, 0); /* all are quiescent */
     stats->updates = at_cut->updates;
     stats->dropped = at_cut->dropped;
     stats->max_skew = at_cut->max_skew;
@@ -320,7 +320,7 @@ static bool is_in_span(const struct hr_batch_states *states, uint64_t index)
     return index - states->begin < states->room; /* an earlier one wraps round */
 }
 
-/* --- the worker; partner of each store: the launcher, after its death or at rest --- */
+/* --- the worker; partner of each store: the launcher, after its death or quiescent --- */
 
 void hr_batch_states_draw(const struct hr_shared_state *shared, size_t worker, uint64_t index)
 {

@@ -157,9 +157,9 @@ void hr_stale_copy(struct hr_stale *to, const struct hr_stale *from);
  *
  *   Story    a word for each index of the span in hand, which goes from the last cut to the next
  *            one: not drawn, drawn by a worker, or pushed. A worker writes it when it has drawn
- *            the index, and when its push has ended. At the cut, when all who live rest, an index
- *            that was given out and not pushed is one that a lost worker had, whether or not it
- *            came to write anything: it is handed out again, or counted as lost.
+ *            the index, and when its push has ended. At the cut, when all who live are quiescent,
+ *            an index that was given out and not pushed is one that a lost worker had, whether or
+ *            not it came to write anything: it is handed out again, or counted as lost.
  *   Pushes   a worker says when it begins a push. One that dies before it has ended may have
  *            changed any part of the weights: the push is counted as partial, and its batch as
  *            trained on, since to push it again would apply a part of it twice.
@@ -168,7 +168,7 @@ void hr_stale_copy(struct hr_stale *to, const struct hr_stale *from);
  *            --on-loss there are none.
  *
  * Threads: a batch's word is written by whoever has drawn its index, then by the launcher; so is
- *          the word about pushing. The rest is the launcher's, while all rest.
+ *          the word about pushing. The rest is the launcher's, while all are quiescent.
  * Test:    tests/unit/strategy/test_batch_states.c
  */
 

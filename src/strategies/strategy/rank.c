@@ -74,7 +74,7 @@ enum hr_status hr_rank_pass(struct hr_rank *rank)
     return hr_rank_barrier(rank, NULL, hr_always_ready, rank->worker);
 }
 
-enum hr_status hr_rank_rest(struct hr_rank *rank, uint64_t index)
+enum hr_status hr_rank_quiesce(struct hr_rank *rank, uint64_t index)
 {
     HR_TRY(hr_rank_come_to_cut(rank, index));
     return hr_rank_await_cut(rank, hr_always_ready, rank->worker);

@@ -26,15 +26,15 @@
 
 /* Where a worker stands: what it does next, or what it is no more. */
 enum hr_stand {
-    HR_WANTS,    /* next: ask for what comes next */
-    HR_ASKED,    /* next: look, which may advance a collective; go on, when that is there */
-    HR_HAS,      /* next: gradient, and hand it in */
-    HR_AT_CUT,   /* next: arrive, when the snapshot may be overwritten */
-    HR_ARRIVING, /* next: at the cut, when its owners say so */
-    HR_ARRIVED,  /* nothing, until all are here */
-    HR_RESTS,    /* nothing until the next term: a loss has ended this one, or it is not active */
-    HR_DEAD,     /* nothing; and nobody knows yet */
-    HR_LOST,     /* nothing, until it is started again */
+    HR_WANTS,     /* next: ask for what comes next */
+    HR_ASKED,     /* next: look, which may advance a collective; go on, when that is there */
+    HR_HAS,       /* next: gradient, and hand it in */
+    HR_AT_CUT,    /* next: arrive, when the snapshot may be overwritten */
+    HR_ARRIVING,  /* next: at the cut, when its owners say so */
+    HR_ARRIVED,   /* nothing, until all are here */
+    HR_QUIESCENT, /* nothing until the next term: a loss has ended this one, or it is not active */
+    HR_DEAD,      /* nothing; and nobody knows yet */
+    HR_LOST,      /* nothing, until it is started again */
 };
 
 /* A driver's. */
@@ -77,6 +77,6 @@ HR_CHECKED enum hr_status hr_rank_await_cut(struct hr_rank *rank, hr_ready_fn re
 HR_CHECKED enum hr_status hr_rank_barrier(struct hr_rank *rank, struct hr_bell *bell,
                                           hr_ready_fn ready, void *arg);
 HR_CHECKED enum hr_status hr_rank_pass(struct hr_rank *rank);
-HR_CHECKED enum hr_status hr_rank_rest(struct hr_rank *rank, uint64_t index);
+HR_CHECKED enum hr_status hr_rank_quiesce(struct hr_rank *rank, uint64_t index);
 
 #endif

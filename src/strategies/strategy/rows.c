@@ -231,7 +231,8 @@ static void export_mean(const struct hr_worker *worker, const float **replicas)
         export_absent(worker, stripe);
 }
 
-/* All rest, so what others have can be read, but not on other machines: hr_rows_combine. */
+/* All are quiescent, so what others have can be read, but not on other machines: hr_rows_combine.
+ * */
 static void export_replica(struct hr_worker *worker)
 {
     const struct hr_shared_state *shared = worker->shared;
@@ -317,7 +318,7 @@ static size_t count_alike(const struct hr_shared_state *shared, const float *bit
 }
 
 /* Parameter i is not the same everywhere. What most replicas have is right; of two, or where none
- * is in most, nobody knows. All rest between barriers, so their weights can be read. */
+ * is in most, nobody knows. All are quiescent between barriers, so their weights can be read. */
 static enum hr_status say_who_differs(const struct hr_shared_state *shared, size_t i)
 {
     const struct hr_active *active = shared->active;
@@ -371,11 +372,11 @@ static enum hr_status compare_more(const struct hr_worker *worker)
     return HR_OK;
 }
 
-/* Those that are tied to the weights begin again, unless all only rest, to save. */
+/* Those that are tied to the weights begin again, unless all only quiesce, to save. */
 static void begin_again(struct hr_worker *worker)
 {
     const struct hr_snapshot *snapshot = &worker->shared->snapshot;
-    if (!hr_cut_only_rests(worker->shared))
+    if (!hr_cut_only_quiesces(worker->shared))
         load(worker, snapshot->weights);
     if (!snapshot->since)
         return;

@@ -5,11 +5,12 @@
  * (state/state.c) and the plan of memory. All zero is the plainest: equal replicas, with equal
  * states.
  *
- *   Cut   all rest; each exports its part, a stripe where all have the same; (several machines: all
- *         meet, and means are made of what came;) all meet; each is checked, or begins again.
+ *   Cut   all are quiescent; each exports its part, a stripe where all have the same; (several
+ *         machines: all meet, and means are made of what came;) all meet; each is checked, or
+ *         begins again.
  *
  * Threads: a worker's own, as strategy.h; what follows from `shared` alone: constants.
- * Test:    tests/unit/strategies/test_replicas.c, test_rests.c
+ * Test:    tests/unit/strategies/test_replicas.c, test_requested_cuts.c
  */
 #ifndef HR_STRATEGY_ROWS_H
 #define HR_STRATEGY_ROWS_H
@@ -36,8 +37,8 @@ enum hr_kept_how {
 struct hr_rows {
     enum hr_kept_how weights; /* EQUAL, SHARED, SERVED, MEAN */
     enum hr_kept_how state;   /* EQUAL, SERVED, OWN */
-    /* SHARED, SERVED: where the weights stand, all together, while all rest at a cut, and may be
-     * read. NULL: nowhere. */
+    /* SHARED, SERVED: where the weights stand, all together, while all are quiescent at a cut, and
+     * may be read. NULL: nowhere. */
     float *(*memory)(const struct hr_shared_state *shared);
     /* EQUAL: do all workers update one state together, the first bytes of shared->own? NULL, or
      * false: each has one in memory of its own. */
@@ -59,8 +60,8 @@ struct hr_rows {
 /* Are the model's weights at a cut a mean, always or now and then? */
 bool hr_rows_mean(const struct hr_rows *rows);
 
-/* Do they stand somewhere, all together, while all rest at a cut? There they are, when memory is
- * laid out. */
+/* Do they stand somewhere, all together, while all are quiescent at a cut? There they are, when
+ * memory is laid out. */
 bool hr_rows_stand(const struct hr_rows *rows);
 float *hr_rows_memory(const struct hr_shared_state *shared);
 
@@ -77,9 +78,9 @@ void hr_rows_init(struct hr_shared_state *shared);
 HR_CHECKED enum hr_status hr_rows_start(struct hr_worker *worker);
 void hr_rows_stop(struct hr_worker *worker);
 
-/* All rest at a cut: its part of the snapshot. Then, where ranks are on several machines and
- * hr_rows_mean, its stripe of the mean, when all have exported. Then, when all have, the check of
- * replicas: HR_E_FAILED: this one differs from those of others. */
+/* All are quiescent at a cut: its part of the snapshot. Then, where ranks are on several machines
+ * and hr_rows_mean, its stripe of the mean, when all have exported. Then, when all have, the check
+ * of replicas: HR_E_FAILED: this one differs from those of others. */
 void hr_rows_export(struct hr_worker *worker);
 void hr_rows_combine(struct hr_worker *worker);
 HR_CHECKED enum hr_status hr_rows_verify(struct hr_worker *worker);
@@ -87,7 +88,8 @@ HR_CHECKED enum hr_status hr_rows_verify(struct hr_worker *worker);
 /* --- the snapshot --- */
 
 /* The state of the model at a cut: what evaluation reads and checkpoints hold. Where nobody saves a
- * run, records it or takes it back to a cut, it needs no copy: all rest while it is read. */
+ * run, records it or takes it back to a cut, it needs no copy: all are quiescent while it is
+ * read. */
 struct hr_snapshot {
     /* What it has: */
     bool live;             /* `weights` are those of the run itself (hr_rows_memory) */
@@ -131,7 +133,7 @@ void hr_snapshot_place(struct hr_snapshot *snapshot, const struct hr_snapshot_pa
 
 /* For runs that go back to the last cut when a rank is lost: the snapshot is written at every cut,
  * and who dies meanwhile leaves it torn. It is whole: copy it into shared->last_cut. Make it what
- * it was then. (Threads: the launcher's, while all rest.) */
+ * it was then. (Threads: the launcher's, while all are quiescent.) */
 void hr_last_cut_keep(const struct hr_shared_state *shared);
 void hr_last_cut_restore(const struct hr_shared_state *shared);
 

@@ -28,7 +28,8 @@ bool hr_next_batch(struct hr_worker *worker, uint64_t meet, uint64_t *index)
         return false;
     /* Partner: the load above, in every worker, after the sum before `meet`: that sum needs what
      * this worker offers after this store, so a worker that has the sum sees the store. */
-    if (worker->group_rank == 0 && stop_at == UINT64_MAX && hr_shared_rests(worker->shared, meet))
+    if (worker->group_rank == 0 && stop_at == UINT64_MAX &&
+        hr_shared_quiesces(worker->shared, meet))
         hr_atom64_store_release(&dispenser->stop_at, meet);
     *index = worker->index++;
     return true;
@@ -49,14 +50,14 @@ size_t hr_lost_batches_room(const struct hr_shared_state *shared)
     return held + shared->begins_with.n;
 }
 
-bool hr_cut_only_rests(const struct hr_shared_state *shared)
+bool hr_cut_only_quiesces(const struct hr_shared_state *shared)
 {
     if (shared->outlives)
         return false;
     const struct hr_dispenser *dispenser = shared->dispenser;
     const uint64_t next = hr_atom64_load_acquire(&dispenser->next); /* partners: who hands out; */
     const uint64_t cut = hr_atom64_load_acquire(&dispenser->cut);   /* the leader */
-    return hr_batch_schedule_only_rests(&shared->schedule, next < cut ? next : cut);
+    return hr_batch_schedule_only_quiesces(&shared->schedule, next < cut ? next : cut);
 }
 
 void hr_begin_with(const struct hr_shared_state *shared)

@@ -32,7 +32,7 @@ size_t hr_lost_batches_room(const struct hr_shared_state *shared);
 /* All have come to a cut of an asynchronous run. Is it no end of an epoch, but there to save, or to
  * end the run? Then whoever goes on is as it came. With --on-loss never: who is back begins level
  * with those who stayed. */
-bool hr_cut_only_rests(const struct hr_shared_state *shared);
+bool hr_cut_only_quiesces(const struct hr_shared_state *shared);
 /* The run begins: hand out those first. */
 void hr_begin_with(const struct hr_shared_state *shared);
 

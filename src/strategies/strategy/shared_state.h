@@ -1,7 +1,7 @@
 /* shared_state.h - one run's shared memory and constants, as strategies see it.
  *
- * Threads: struct hr_shared_state is private to each process and changes only while all ranks rest;
- *          what it points to lies in the segment, each part with its writer.
+ * Threads: struct hr_shared_state is private to each process and changes only while all ranks are
+ *          quiescent; what it points to lies in the segment, each part with its writer.
  */
 #ifndef HR_STRATEGY_SHARED_STATE_H
 #define HR_STRATEGY_SHARED_STATE_H
@@ -96,7 +96,7 @@ struct hr_dispenser {
 };
 
 /* Who has a share in what is done together: the workers of the current term (shm/roster.h), in the
- * order of their ranks. Writer: the launcher, while all rest. */
+ * order of their ranks. Writer: the launcher, while all are quiescent. */
 struct hr_active {
     alignas(HR_LINE) size_t n;
     uint64_t index;  /* of the batch that the term begins with, where all are revoked */
@@ -203,8 +203,8 @@ struct hr_shared_state {
 };
 
 /* Shall batch `next` not be begun, nor any other but those that are handed out again? To save,
- * there must have been one since the last cut; where saves are pauses, nobody rests for them. */
-static inline bool hr_shared_rests(const struct hr_shared_state *shared, uint64_t next)
+ * there must have been one since the last cut; where saves are pauses, nobody quiesces for them. */
+static inline bool hr_shared_quiesces(const struct hr_shared_state *shared, uint64_t next)
 {
     const struct hr_dispenser *dispenser = shared->dispenser;
     /* Partners: the launcher, and for `begins` the leader at the last cut. */

@@ -267,7 +267,8 @@ HR_CHECKED enum hr_status hr_worker_restart(struct hr_worker *worker);
 /* After a revocation: it is not active. Servers, which began anew, have taken no request of it. */
 void hr_worker_sit_out(struct hr_worker *worker);
 
-/* All rest at a cut: catch up, and export what is kept (rows.h), and what compression keeps. */
+/* All are quiescent at a cut: catch up, and export what is kept (rows.h), and what compression
+ * keeps. */
 void hr_worker_export(struct hr_worker *worker);
 
 /* Initialise the strategy's memory, and what is kept for it beneath: from the snapshot, as a run

@@ -3,14 +3,14 @@
  *   worker   a life (strategy/rank.h) from cut to cut; at a cut: the steps of session/cut.h
  *   server   wait until an input is enabled; pick one; take it; ... until all workers are done;
  *            colocated, its worker does so: in every wait below, and at the end
- *   losses   where the run outlives them (losses.h), workers meet through the launcher (rest.h)
+ *   losses   where the run outlives them (losses.h), workers meet through the launcher (quiesce.h)
  */
 #include "base/clock.h"
 #include "drive/driver.h"
 #include "drive/losses.h"
 #include "drive/record.h"
 #include "drive/losses_multinode.h"
-#include "drive/rest.h"
+#include "drive/quiesce.h"
 #include "drive/serve.h"
 #include "observe/spans.h"
 #include "products/ready.h"
@@ -45,8 +45,8 @@ struct real_worker {
     struct hr_server server; /* that shard */
     /* Where it stands: at the beginning of a span, in it, or (arrived) at the cut behind it. */
     bool begun, arrived, over;
-    bool sits_out;       /* it came back, and is not active */
-    struct hr_rest rest; /* of runs that outlive losses */
+    bool sits_out;             /* it came back, and is not active */
+    struct hr_quiesce quiesce; /* of runs that outlive losses */
     uint32_t losses_seen;
     struct hr_spans spans;
 };
@@ -87,12 +87,12 @@ static const char *awaited_reply(const struct real_worker *self)
 }
 
 /* All come to a barrier. */
-static enum hr_status barrier_of_all(struct real_worker *self, enum hr_rest_stage stage)
+static enum hr_status barrier_of_all(struct real_worker *self, enum hr_quiesce_stage stage)
 {
     if (self->drive->job->barrier && !self->shared->outlives)
         return self->drive->job->barrier(self->drive->job->machines_arg, self->worker->rank,
                                          &self->trainer.waiter, stage);
-    return self->shared->outlives ? hr_rest_at(&self->rest, stage)
+    return self->shared->outlives ? hr_quiesce_at(&self->quiesce, stage)
                                   : hr_member_barrier(&self->worker->member);
 }
 
@@ -329,7 +329,7 @@ static enum hr_status advance(struct real_worker *self)
 }
 
 /* Where it is not active (--reduce repro) there is nothing to do until another term, or the end. It
- * comes to rest as often as all others, in the middle of a cut, too. Its time is nobody's. */
+ * quiesces as often as all others, in the middle of a cut, too. Its time is nobody's. */
 static enum hr_status sit_out(struct real_worker *self)
 {
     struct hr_account *account = &self->worker->stats->account;
@@ -339,11 +339,11 @@ static enum hr_status sit_out(struct real_worker *self)
         hr_account_close(account, hr_clock_ns());
     self->trainer.waiter.timeout_ns = 0; /* a span may be longer */
     while (status == HR_OK && !self->over) {
-        status = hr_rest_at(&self->rest, HR_STAGE_SPAN);
-        self->over = hr_rest_is_over(&self->rest);
+        status = hr_quiesce_at(&self->quiesce, HR_STAGE_SPAN);
+        self->over = hr_quiesce_is_over(&self->quiesce);
     }
     self->trainer.waiter.timeout_ns = timeout;
-    if (status == HR_E_REVOKED && !self->rest.begins)
+    if (status == HR_E_REVOKED && !self->quiesce.begins)
         hr_account_open(account, hr_clock_ns());
     return status;
 }
@@ -353,14 +353,14 @@ static enum hr_status begin_term(struct real_worker *self)
 {
     struct hr_account *account = &self->worker->stats->account;
     while (!hr_train_worker_enter_group(&self->trainer)) {
-        if (self->rest.revoked)
+        if (self->quiesce.revoked)
             hr_worker_sit_out(self->worker);
         const enum hr_status status = sit_out(self);
         if (status != HR_E_REVOKED)
             return status;
     }
-    self->rest.new_term = false; /* nor is one that began while it was not active */
-    if (self->rest.revoked) {
+    self->quiesce.new_term = false; /* nor is one that began while it was not active */
+    if (self->quiesce.revoked) {
         HR_TRY(hr_train_worker_restart(&self->trainer));
         if (self->owns_shard)
             HR_TRY(hr_server_restart(&self->server));
@@ -369,9 +369,9 @@ static enum hr_status begin_term(struct real_worker *self)
         self->begun = true;
         self->accepted_ns = 0; /* what it had in hand is no sample of --calibrate */
     }
-    if (self->rest.begins)
+    if (self->quiesce.begins)
         self->begun = self->arrived = false;
-    else if (self->rest.revoked)
+    else if (self->quiesce.revoked)
         hr_account_resume(account);
     return HR_OK;
 }
@@ -386,8 +386,8 @@ static enum hr_status worker_loop(struct real_worker *self)
         enum hr_status status = advance(self);
         if (status == HR_E_REVOKED)
             hr_stragglers_leave(self->worker, hr_clock_ns());
-        if (status == HR_E_REVOKED && !self->rest.new_term)
-            status = hr_rest_at(&self->rest, HR_STAGE_SPAN);
+        if (status == HR_E_REVOKED && !self->quiesce.new_term)
+            status = hr_quiesce_at(&self->quiesce, HR_STAGE_SPAN);
         if (status == HR_E_REVOKED)
             status = begin_term(self);
         HR_TRY(status);
@@ -427,17 +427,17 @@ static enum hr_status come_back(struct real_worker *self, size_t rank, bool *joi
     struct hr_control *control = job->shared->control;
     struct hr_waiter waiter = {.abort = &control->abort, .timeout_ns = job->timeout_ns};
     struct hr_worker nobody = {.shared = job->shared, .rank = rank, .back = true};
-    hr_rest_open(&self->rest, control, &waiter, rank);
+    hr_quiesce_open(&self->quiesce, control, &waiter, rank);
     waiter.revoke = NULL;
-    HR_TRY(hr_wait_until(&waiter, &control->rank[rank].bell, hr_rest_may_join, &nobody,
+    HR_TRY(hr_wait_until(&waiter, &control->rank[rank].bell, hr_quiesce_may_join, &nobody,
                          "the servers to see that it was gone"));
-    HR_TRY(hr_rest_join(&self->rest, &self->over));
+    HR_TRY(hr_quiesce_join(&self->quiesce, &self->over));
     self->begun = !hr_atom32_load_acquire(&control->rank[rank].presence.begins);
     *joins = hr_shared_takes_losses(job->shared) && !hr_roster_is_revoked(control);
     if (self->over || *joins)
         return HR_OK;
-    const enum hr_status status = hr_rest_at(&self->rest, HR_STAGE_SPAN);
-    self->begun = !self->rest.begins;
+    const enum hr_status status = hr_quiesce_at(&self->quiesce, HR_STAGE_SPAN);
+    self->begun = !self->quiesce.begins;
     return status == HR_E_REVOKED ? HR_OK : status;
 }
 
@@ -460,7 +460,7 @@ static enum hr_status worker_main(const struct hr_drive *drive, size_t rank)
     self.worker = &self.trainer.worker;
     self.sits_out = !joins && !hr_train_worker_enter_group(&self.trainer);
     if (shared->outlives)
-        hr_rest_open(&self.rest, shared->control, &self.trainer.waiter, rank);
+        hr_quiesce_open(&self.quiesce, shared->control, &self.trainer.waiter, rank);
     if (self.begun) {
         join_span(&self);
         hr_account_open(&self.worker->stats->account, hr_clock_ns());
@@ -492,7 +492,7 @@ static enum hr_status look_around(void *arg)
     if (job->tend)
         HR_TRY(job->tend(job->machines_arg));
     if (job->shared->outlives)
-        HR_TRY(hr_rest_release(&drive->losses));
+        HR_TRY(hr_quiesce_release(&drive->losses));
     if (job->shared->outlives)
         hr_losses_mind_copy(&drive->losses);
     return hr_launcher_tick(drive->launcher);

@@ -1,6 +1,6 @@
 /* losses.h - the launcher of a run that outlives its ranks (--on-loss): it says who is gone and who
  * is back and when they may be started again, and keeps the account of it all. Who lets those who
- * rest go on: rest.h where ranks wait, play/play.h where they are played.
+ * are quiescent go on: quiesce.h where ranks wait, play/play.h where they are played.
  *
  *   continue   those who are left go on
  *   restart    ... and the rank is started again, while restarts last: at once, and when it
@@ -8,12 +8,12 @@
  *
  * Two rules:
  *   an input   (strategy->losses_are_inputs) of a worker: owners take it like a message, and nobody
- *              rests
+ *              quiesces
  *   else       the term ends: all are revoked, and begin again from the last cut, with the
  *              ranks that are left. One that is started again is waited for. A server cannot be
  *              done without, nor a worker with a server in it: it is started again in any case
  *
- * A new term is what the launcher puts in order while all who live rest:
+ * A new term is what the launcher puts in order while all who live are quiescent:
  *   always     workers that live are active; under --reduce repro the largest power of two of them
  *   revoked    all go back to the last cut. Snapshot and counters become what they were there, and
  *              what ranks share is initialised from them, as it is when a run is resumed from a
@@ -69,10 +69,10 @@ struct hr_losses {
     int64_t kept_ns, rest_ns, copy_ns;  /* when; when all came to the cut; what such a cut takes */
     bool in_span;                       /* the last cut is left, or the next one not concluded */
     bool halted;                        /* the last cut has passed: ranks leave */
-    uint64_t concludes;                 /* cuts that the leader has concluded when all rest again */
+    uint64_t concludes; /* cuts that the leader has concluded when all are quiescent again */
     int64_t began_ns;
     /* Of ranks that wait: time in spans that are over, and since when this one goes on; 0: it does
-     * not. (rest.c) */
+     * not. (quiesce.c) */
     int64_t trained_ns, span_ns;
     const char *why_not; /* the run did not outlive a loss; NULL: it did */
     char stage_how[160]; /* a stage was lost, whose worker will be; "": none */
@@ -119,12 +119,13 @@ bool hr_losses_is_taken(const struct hr_losses *losses, size_t rank);
 void hr_losses_account(const struct hr_losses *losses);
 /* A rank that was lost, and will be back, is awaited: a term that begins begins with it. */
 bool hr_losses_await(const struct hr_losses *losses);
-/* All rest behind a cut that was concluded: it becomes the one that a revocation goes back to. */
+/* All are quiescent behind a cut that was concluded: it becomes the one that a revocation goes back
+ * to. */
 void hr_losses_keep_cut(struct hr_losses *losses);
 /* Where there is time, real or virtual: ask for a cut, if the last one is so long ago that one more
  * costs a hundredth of the time, and a second. At every tick. */
 void hr_losses_mind_copy(struct hr_losses *losses);
-/* All who live rest; begins: where a cut was concluded. A new term begins. */
+/* All who live are quiescent; begins: where a cut was concluded. A new term begins. */
 HR_CHECKED enum hr_status hr_losses_begin_term(struct hr_losses *losses, bool begins);
 
 /* The steps of a revocation, where ranks are on several machines (losses_multinode.h). Machine 0:

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "drive/rest.h"
+#include "drive/quiesce.h"
 
 static uint64_t bit(size_t n)
 {
@@ -279,26 +279,27 @@ static bool lives_here(const struct hr_losses_multinode *it, size_t rank)
     return hr_hosts_here(it->hosts, rank) && !hr_roster_is_gone(it->control, rank);
 }
 
-bool hr_losses_multinode_rest(struct hr_losses *losses)
+bool hr_losses_multinode_quiescent(struct hr_losses *losses)
 {
     struct hr_losses_multinode *it = losses->multinode;
     const struct hr_train_job *job = losses->leader->job;
     const size_t workers = job->shared->workers;
     const bool revoked = hr_losses_are_revoked(losses);
     const size_t n = revoked ? job->first_stage : workers; /* servers rest when revoked */
-    bool rests = false;
+    bool quiescent = false;
     if (revoked && hr_losses_await(losses))
         return false;
     for (size_t r = 0; r < n; r++) {
         if (!lives_here(it, r))
             continue;
-        if (!hr_roster_rests(it->control, r))
+        if (!hr_roster_is_quiescent(it->control, r))
             return false;
-        rests |= r < workers;
-        if (r < workers) /* partner: rest */
+        quiescent |= r < workers;
+        if (r < workers) /* partner: quiesce */
             it->stage = hr_atom32_load_acquire(&it->control->rank[r].stage);
     }
-    return rests || hr_losses_changed(losses) || hr_diff_barrier_is_called(it->barrier, &it->stage);
+    return quiescent || hr_losses_changed(losses) ||
+           hr_diff_barrier_is_called(it->barrier, &it->stage);
 }
 
 static bool is_called(void *arg)

@@ -7,7 +7,8 @@
  *   machine 0   has seen it, or been told                           order  -> all who live
  *   all         take the order: the bridge's term is over (machines/bridge.h), and with it a
  *               barrier under way; ranks are revoked (shm/roster.h). Servers of a machine that is
- *               lost move to those that are left. When all ranks here rest a new term begins:
+ *               lost move to those that are left. When all ranks here are quiescent a new term
+ *               begins:
  *
  *   1. what was under way has come, or is dropped; a barrier: what ranks have counted is everywhere
  *   2. machine 0 goes back to the last cut, of which it alone has kept the state
@@ -60,7 +61,7 @@ struct hr_losses_multinode {
     uint64_t reported, gone; /* machines */
     uint64_t again;          /* samples that the next term computes once more */
     uint32_t term;
-    unsigned stage;  /* where ranks here rest, or others meet */
+    unsigned stage;  /* where ranks here are quiescent, or others meet */
     unsigned passed; /* the stage of the last barrier; 0: there was none */
 };
 
@@ -87,15 +88,16 @@ bool hr_losses_multinode_lost(void *losses, size_t rank, const char *how);
 /* What has been seen or ordered since the last time: reported, ordered, taken. Call at every ring
  * of the launcher's bell. HR_E_LOST: the others go on without this machine. */
 HR_CHECKED enum hr_status hr_losses_multinode_take(struct hr_losses *losses);
-/* Do all ranks here rest that live? Where none does: have others come to a barrier, or is there a
- * term to be begun? Then its stage says where. */
-bool hr_losses_multinode_rest(struct hr_losses *losses);
-/* All machines meet, where their ranks rest. HR_E_REVOKED: there is an order to take first. */
+/* Are all ranks here quiescent that live? Where none does: have others come to a barrier, or is
+ * there a term to be begun? Then its stage says where. */
+bool hr_losses_multinode_quiescent(struct hr_losses *losses);
+/* All machines meet, where their ranks are quiescent. HR_E_REVOKED: there is an order to take
+ * first. */
 HR_CHECKED enum hr_status hr_losses_multinode_barrier(struct hr_losses *losses);
 /* Where no worker lives here: until the others meet, or there is an order to take. HR_E_ABORTED. */
 HR_CHECKED enum hr_status hr_losses_multinode_wait(struct hr_losses *losses);
-/* All ranks here rest, and a loss has been taken: see above. *again: samples that will be computed
- * once more. HR_E_REVOKED: as above. */
+/* All ranks here are quiescent, and a loss has been taken: see above. *again: samples that will be
+ * computed once more. HR_E_REVOKED: as above. */
 HR_CHECKED enum hr_status hr_losses_multinode_begin(struct hr_losses *losses, uint64_t *again);
 /* All ranks have ended: machines' launchers meet. */
 HR_CHECKED enum hr_status hr_losses_multinode_end(struct hr_losses *losses);

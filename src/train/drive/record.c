@@ -324,7 +324,7 @@ void hr_record_back(const struct hr_drive *drive, size_t rank)
     append(drive, &(struct hr_trace_entry){.kind = HR_MEMBERSHIP_BACK, .rank = (uint32_t)rank});
 }
 
-/* All workers rest, and owners have taken what they sent. */
+/* All workers are quiescent, and owners have taken what they sent. */
 static void at_servers(const struct hr_drive *drive)
 {
     const struct hr_shared_state *shared = drive->job->shared;

@@ -74,8 +74,8 @@ HR_CHECKED enum hr_status hr_record_bring(struct hr_drive *drive, struct hr_brid
  *   and CUT, when, on the clock of the run, since it began.
  *
  * Why that is enough: what an owner takes, a loss and a return among it, stands in its own log. The
- * launcher acts only where all who live rest, or (LOST, BACK) in a way that others learn by an
- * input of theirs. Test: tests/unit/train/test_replay_losses.c, test_replay_ends.c */
+ * launcher acts only where all who live are quiescent, or (LOST, BACK) in a way that others learn
+ * by an input of theirs. Test: tests/unit/train/test_replay_losses.c, test_replay_ends.c */
 enum hr_membership_kind {
     HR_MEMBERSHIP_AT,
     HR_MEMBERSHIP_LOST,
@@ -90,7 +90,7 @@ enum hr_membership_kind {
 /* Rank `rank` is gone, and its counters are whole; it is welcome again. */
 void hr_record_lost(const struct hr_drive *drive, size_t rank);
 void hr_record_back(const struct hr_drive *drive, size_t rank);
-/* All rest at a cut, and will leave it; halts: the run. */
+/* All are quiescent at a cut, and will leave it; halts: the run. */
 void hr_record_cut(const struct hr_drive *drive, bool halts);
 /* They have left the last one. */
 void hr_record_over(const struct hr_drive *drive);

@@ -138,9 +138,9 @@ static json_t *losses_json(const struct hr_drive *drive)
 /* None where no save was asked for between cuts. */
 static json_t *rests_json(const struct hr_launcher *launcher)
 {
-    json_t *rests = launcher->rests.n ? json_array() : NULL;
-    for (size_t i = 0; rests && i < launcher->rests.n; i++)
-        json_array_append_new(rests, count(launcher->rests.index[i]));
+    json_t *rests = launcher->requested_cuts.n ? json_array() : NULL;
+    for (size_t i = 0; rests && i < launcher->requested_cuts.n; i++)
+        json_array_append_new(rests, count(launcher->requested_cuts.index[i]));
     return rests;
 }
 
@@ -240,16 +240,17 @@ static enum hr_status take_header(const json_t *header, struct hr_replay *replay
 static enum hr_status take_rests(const json_t *rests, struct hr_trace_texts *texts)
 {
     const size_t n = json_array_size(rests);
-    texts->rests = calloc(n + 1, sizeof *texts->rests);
-    if (!texts->rests)
+    texts->requested_cuts = calloc(n + 1, sizeof *texts->requested_cuts);
+    if (!texts->requested_cuts)
         return hr_fail(HR_E_NOMEM, "no memory for %zu cuts", n);
-    for (; texts->nrests < n; texts->nrests++) {
-        const json_t *rest = json_array_get(rests, texts->nrests);
-        const uint64_t before = texts->nrests ? texts->rests[texts->nrests - 1] : 0;
+    for (; texts->nrequested_cuts < n; texts->nrequested_cuts++) {
+        const json_t *rest = json_array_get(rests, texts->nrequested_cuts);
+        const uint64_t before =
+            texts->nrequested_cuts ? texts->requested_cuts[texts->nrequested_cuts - 1] : 0;
         const json_int_t index = json_is_integer(rest) ? json_integer_value(rest) : -1;
         if (index < 0 || (uint64_t)index < before)
             return hr_fail(HR_E_FORMAT, "expected \"rests\" to be whole numbers that grow");
-        texts->rests[texts->nrests] = (uint64_t)index;
+        texts->requested_cuts[texts->nrequested_cuts] = (uint64_t)index;
     }
     return HR_OK;
 }
@@ -272,7 +273,7 @@ void hr_trace_texts_free(struct hr_trace_texts *texts)
 {
     json_decref(texts->machine);
     json_decref(texts->losses);
-    free(texts->rests);
+    free(texts->requested_cuts);
     *texts = (struct hr_trace_texts){0};
 }
 
@@ -418,8 +419,8 @@ enum hr_status hr_replay_prepare(struct hr_drive *drive)
     schedule->pauses &= hr_replay_own(replay)->texts.pauses;
     if (drive->job->shared->outlives) /* its launcher's log has the cuts */
         return HR_OK;
-    schedule->rests = hr_replay_own(replay)->texts.rests;
-    schedule->nrests = hr_replay_own(replay)->texts.nrests;
+    schedule->requested_cuts = hr_replay_own(replay)->texts.requested_cuts;
+    schedule->nrequested_cuts = hr_replay_own(replay)->texts.nrequested_cuts;
     if (replay->end < schedule->end)
         schedule->end = replay->end;
     return HR_OK;

@@ -46,8 +46,9 @@ struct json_t;
 struct hr_trace_texts {
     struct json_t *machine; /* owned */
     struct json_t *losses;  /* owned; NULL: none are outlived */
-    uint64_t *rests;        /* (nrests) owned, growing: cuts that were asked for (SIGUSR1, time) */
-    size_t nrests;
+    /* (nrequested_cuts) owned, growing: cuts that were asked for (SIGUSR1, time) */
+    uint64_t *requested_cuts;
+    size_t nrequested_cuts;
     struct hr_trace_begin_state begin;
     bool pauses;     /* no save was a cut: one of a replay may be anywhere */
     bool pure_saves; /* those that were cuts changed nothing */

@@ -117,8 +117,8 @@ enum hr_status hr_server_restart(struct hr_server *server)
 {
     struct hr_shared_state *shared = server->shard.shared;
     struct hr_account *account = server->shard.account;
-    hr_rest_open(&server->rest, shared->control, &server->waiter,
-                 hr_shard_rank(shared, server->shard.number)); /* where its worker has rested */
+    hr_quiesce_open(&server->quiesce, shared->control, &server->waiter,
+                    hr_shard_rank(shared, server->shard.number)); /* where its worker has rested */
     shared->strategy->shard_stop(&server->shard);
     HR_TRY(shared->strategy->shard_start(&server->shard, shared, server->shard.number));
     server->shard.account = account;
@@ -126,9 +126,9 @@ enum hr_status hr_server_restart(struct hr_server *server)
 }
 
 /* Revoked: rest, and begin again from the snapshot. */
-static enum hr_status server_rest(struct hr_server *server)
+static enum hr_status server_quiesce(struct hr_server *server)
 {
-    const enum hr_status rested = hr_rest_at(&server->rest, HR_STAGE_SPAN);
+    const enum hr_status rested = hr_quiesce_at(&server->quiesce, HR_STAGE_SPAN);
     return rested == HR_E_REVOKED ? hr_server_restart(server) : rested;
 }
 
@@ -139,7 +139,7 @@ enum hr_status hr_serve(struct hr_server *server)
     while (!shared->strategy->over(&server->shard)) {
         enum hr_status status = take_next(server);
         if (status == HR_E_REVOKED)
-            status = server_rest(server);
+            status = server_quiesce(server);
         HR_TRY(hr_say_for_whom(shared, rank, status));
     }
     return HR_OK;
@@ -155,7 +155,7 @@ enum hr_status hr_server_open(struct hr_server *server, const struct hr_drive *d
                                         .timeout_ns = drive->job->timeout_ns,
                                         .poll = drive->job->poll,
                                         .poll_arg = drive->job->poll_arg};
-    hr_rest_open(&server->rest, shared->control, &server->waiter, rank);
+    hr_quiesce_open(&server->quiesce, shared->control, &server->waiter, rank);
     if (hr_roster_is_gone(shared->control, rank)) { /* it begins with all others: come_back */
         server->shard = (struct hr_shard){.shared = shared, .number = shard};
         return HR_OK;
@@ -405,10 +405,10 @@ static enum hr_status come_back(struct hr_server *server, bool *over)
 {
     const int64_t timeout = server->waiter.timeout_ns;
     server->waiter.timeout_ns = 0;
-    const enum hr_status status = hr_rest_join(&server->rest, over);
+    const enum hr_status status = hr_quiesce_join(&server->quiesce, over);
     server->waiter.timeout_ns = timeout;
     HR_TRY(status);
-    return *over ? HR_OK : server_rest(server);
+    return *over ? HR_OK : server_quiesce(server);
 }
 
 static void report_spans(struct hr_server *server, size_t rank)

@@ -8,7 +8,7 @@
 #define HR_DRIVE_SERVE_H
 
 #include "drive/driver.h"
-#include "drive/rest.h"
+#include "drive/quiesce.h"
 #include "observe/spans.h"
 #include "trace/trace.h"
 
@@ -17,7 +17,7 @@ struct hr_server {
     struct hr_shard shard;
     unsigned char enabled[HR_MAX_RANKS]; /* (workers) */
     struct hr_waiter waiter;
-    struct hr_rest rest;
+    struct hr_quiesce quiesce;
     uint64_t taken;        /* inputs, while it does nothing else */
     uint64_t inputs;       /* all */
     int64_t began_ns;      /* of a rank that does nothing else; else 0 */

@@ -49,7 +49,7 @@ struct replay_losses {
     size_t next;                /* event */
     size_t forced;              /* events before this one happen at once */
     struct replay_limit *limit; /* (workers) owned */
-    uint64_t rests[2];          /* of the schedule: the next cut, and the one behind it */
+    uint64_t requested_cuts[2]; /* of the schedule: the next cut, and the one behind it */
 };
 
 /* A worker's, up to event `until`. */
@@ -73,14 +73,14 @@ static void look_ahead(struct replay_losses *losses)
 {
     struct hr_batch_schedule *schedule = &losses->shared->schedule;
     const struct hr_membership *membership = &losses->membership;
-    schedule->rests = losses->rests;
-    schedule->nrests = 0;
+    schedule->requested_cuts = losses->requested_cuts;
+    schedule->nrequested_cuts = 0;
     losses->forced = losses->next;
-    for (size_t e = losses->next; e < membership->n && schedule->nrests < 2; e++) {
-        if (membership->event[e].kind == HR_MEMBERSHIP_TERM && schedule->nrests == 0)
+    for (size_t e = losses->next; e < membership->n && schedule->nrequested_cuts < 2; e++) {
+        if (membership->event[e].kind == HR_MEMBERSHIP_TERM && schedule->nrequested_cuts == 0)
             losses->forced = e + 1;
         if (membership->event[e].kind == HR_MEMBERSHIP_CUT)
-            losses->rests[schedule->nrests++] = membership->event[e].value / 2;
+            losses->requested_cuts[schedule->nrequested_cuts++] = membership->event[e].value / 2;
     }
 }
 
@@ -88,9 +88,9 @@ static void look_ahead(struct replay_losses *losses)
 static void hand_out_before_it(const struct replay_losses *losses)
 {
     struct hr_dispenser *dispenser = losses->shared->dispenser;
-    if (losses->shared->schedule.nrests &&
-        losses->rests[0] < hr_atom64_load_acquire(&dispenser->cut)) /* one thread */
-        hr_atom64_store_release(&dispenser->cut, losses->rests[0]);
+    if (losses->shared->schedule.nrequested_cuts &&
+        losses->requested_cuts[0] < hr_atom64_load_acquire(&dispenser->cut)) /* one thread */
+        hr_atom64_store_release(&dispenser->cut, losses->requested_cuts[0]);
 }
 
 /* Before the play is started. Nothing where no losses are outlived. HR_E_FORMAT, HR_E_NOMEM. */
@@ -118,7 +118,7 @@ static enum hr_status replay_losses_open(struct replay_losses *losses, struct hr
 static void replay_losses_close(struct replay_losses *losses)
 {
     if (losses->follows)
-        losses->shared->schedule.nrests = 0;
+        losses->shared->schedule.nrequested_cuts = 0;
     losses->follows = false;
     hr_membership_free(&losses->membership);
     free(losses->limit);

@@ -366,7 +366,7 @@ enum hr_status hr_play_notice(struct hr_play *play, size_t rank)
         if (hr_play_lives(play, r)) {
             if (r < play->shared->workers)
                 drop_gradient(play, r);
-            play->state[r] = HR_RESTS;
+            play->state[r] = HR_QUIESCENT;
         }
     return HR_OK;
 }
@@ -396,7 +396,7 @@ enum hr_status hr_play_come_back(struct hr_play *play, size_t rank)
 {
     hr_losses_start(losses_of(play), rank);
     hr_losses_welcome(losses_of(play), rank);
-    play->state[rank] = HR_RESTS;
+    play->state[rank] = HR_QUIESCENT;
     play->played[rank].taken = 0; /* messages, of its next life */
     if (rank >= play->shared->workers || hr_losses_are_revoked(losses_of(play)))
         return HR_OK;
@@ -423,9 +423,9 @@ static enum hr_status begin_again(struct hr_play *play, size_t rank)
     struct hr_played *played = &play->played[rank];
     worker->job = play->drive->job;
     worker->worker.rank = rank;
-    play->life[rank].rank = (struct hr_rank){.where = HR_RESTS}; /* it begins anew */
-    play->state[rank] = hr_train_worker_enter_group(worker) ? HR_WANTS : HR_RESTS;
-    if (play->state[rank] == HR_RESTS) {
+    play->life[rank].rank = (struct hr_rank){.where = HR_QUIESCENT}; /* it begins anew */
+    play->state[rank] = hr_train_worker_enter_group(worker) ? HR_WANTS : HR_QUIESCENT;
+    if (play->state[rank] == HR_QUIESCENT) {
         hr_worker_sit_out(&worker->worker);
         return HR_OK;
     }
@@ -464,7 +464,7 @@ enum hr_status hr_play_begin_term(struct hr_play *play)
         return begin_all_again(play);
     for (size_t r = 0; r < play->shared->workers; r++)
         if (hr_play_lives(play, r) && !hr_train_worker_enter_group(&play->worker[r]))
-            play->state[r] = HR_RESTS;
+            play->state[r] = HR_QUIESCENT;
     return HR_OK;
 }
 
@@ -476,7 +476,7 @@ bool hr_play_at_cut(const struct hr_play *play)
     size_t arrived = 0;
     for (size_t r = 0; r < play->shared->workers; r++) {
         const enum hr_stand state = play->state[r];
-        if (state != HR_ARRIVED && state != HR_RESTS && state != HR_LOST)
+        if (state != HR_ARRIVED && state != HR_QUIESCENT && state != HR_LOST)
             return false;
         arrived += state == HR_ARRIVED;
     }

@@ -56,7 +56,7 @@ struct hr_play {
     struct hr_train_worker *worker; /* (workers) owned */
     struct hr_shard *shard;         /* (owners) owned */
     enum hr_stand *state;           /* (workers, then owners) owned; of owners: HR_WANTS, HR_DEAD,
-                                       HR_LOST, HR_RESTS */
+                                       HR_LOST, HR_QUIESCENT */
     struct hr_played *played;       /* (workers, then owners) owned */
     struct hr_task *task;           /* (workers) owned: the current ones */
     struct hr_fibres *fibres;       /* (workers) owned */

@@ -376,22 +376,22 @@ static void let_go_on(struct hr_launcher *launcher, uint64_t asked)
 }
 
 /* A replay rests there, too. */
-static void note_rest(struct hr_launcher *launcher)
+static void note_requested_cut(struct hr_launcher *launcher)
 {
     const struct hr_cut *cut = launcher->cuts->cut;
-    const size_t more = launcher->rests.n ? 2 * launcher->rests.n : 16;
+    const size_t more = launcher->requested_cuts.n ? 2 * launcher->requested_cuts.n : 16;
     if (!cut->asked)
         return;
-    if (launcher->rests.n == launcher->rests.room) {
-        uint64_t *index = realloc(launcher->rests.index, more * sizeof *index);
+    if (launcher->requested_cuts.n == launcher->requested_cuts.room) {
+        uint64_t *index = realloc(launcher->requested_cuts.index, more * sizeof *index);
         if (!index) {
             hr_log(HR_LOG_WARNING, "no memory to note a save for the trace");
             return;
         }
-        launcher->rests.index = index;
-        launcher->rests.room = more;
+        launcher->requested_cuts.index = index;
+        launcher->requested_cuts.room = more;
     }
-    launcher->rests.index[launcher->rests.n++] = cut->index;
+    launcher->requested_cuts.index[launcher->requested_cuts.n++] = cut->index;
 }
 
 static void take_and_write(struct hr_launcher *launcher, uint64_t asked)
@@ -400,7 +400,7 @@ static void take_and_write(struct hr_launcher *launcher, uint64_t asked)
     report_saving(launcher);
     const enum hr_status status = hr_save_take(launcher->saver);
     launcher->result->saves.copy_s += hr_seconds(hr_clock_ns() - began);
-    note_rest(launcher);
+    note_requested_cut(launcher);
     let_go_on(launcher, asked);
     launcher->held = status == HR_OK && launcher->holds;
     if (status != HR_OK)
@@ -525,9 +525,9 @@ void hr_launcher_stop(struct hr_launcher *launcher)
     free(launcher->saver->digests.list);
     launcher->saver->digests = (struct hr_step_digests){0};
     hr_launcher_report(launcher); /* what ranks have told before they failed */
-    free(launcher->rests.index);
-    launcher->rests.index = NULL;
-    launcher->rests.n = launcher->rests.room = 0;
+    free(launcher->requested_cuts.index);
+    launcher->requested_cuts.index = NULL;
+    launcher->requested_cuts.n = launcher->requested_cuts.room = 0;
 }
 
 enum hr_status hr_launcher_saved(const struct hr_launcher *launcher)

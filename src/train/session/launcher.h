@@ -10,7 +10,7 @@
  * held until they are, so that a log is never behind the checkpoint it goes on from. The next save
  * waits for nothing but the disk.
  *
- * Between cuts a save is asked for by time or by the observer (a signal): ranks come to rest as
+ * Between cuts a save is asked for by time or by the observer (a signal): ranks quiesce as
  * soon as their strategy can, or at the next cut (strategy/batch_schedule.h). One request stands
  * for all that come before it is served. Time does not ask while a checkpoint is written, but for
  * virtual time, which knows no disk.
@@ -120,7 +120,7 @@ struct hr_launcher {
     struct {
         uint64_t *index; /* (n, room) owned: of cuts that were there for a request */
         size_t n, room;
-    } rests;
+    } requested_cuts;
     enum hr_status save_status; /* of the last one */
     bool held;                  /* a copy waits to be written */
     struct hr_writer writer;

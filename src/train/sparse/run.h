@@ -14,10 +14,11 @@
  *            needs      what that memory is, beforehand
  *   Epoch    one permutation of the training rows (data/sampler.h), a function of (seed, epoch);
  *            worker w of n has its positions [w/n, (w+1)/n), in blocks that are each taken once; a
- *            worker that is done helps others. At its end all rest at a cut (session/cut.h), and
- *            evaluate together in blocks of a fixed size, so that the same weights give the same
- *            figures for any number of workers. Meanwhile, and while the state is copied to be
- *            saved, the clock stands still, and no worker may change a weight.
+ *            worker that is done helps others. At its end all are quiescent at a cut
+ *            (session/cut.h), and evaluate together in blocks of a fixed size, so that the same
+ *            weights give the same figures for any number of workers. Meanwhile, and while the
+ *            state is copied to be saved, the clock stands still, and no worker may change a
+ *            weight.
  *   Index    of cuts and checkpoints: rows trained since the first run began
  *   Memory   an unnamed segment: [ cut | stop | lock | worker lines | group | cells | curve |
  *            alphas | weights | copies | feed ]; the rows are private memory that children inherit.
@@ -185,7 +186,7 @@ float hr_sparse_rating_error(const struct hr_sparse_run *run, size_t user,
                              struct hr_sparse_pair pair);
 
 /* The live weights, as they are now, in the order of files: by feature, or users first (params);
- * and back. All ranks rest. */
+ * and back. All ranks are quiescent. */
 void hr_sparse_copy_weights(const struct hr_sparse_run *run, float *out);
 void hr_sparse_set_weights(const struct hr_sparse_run *run, const float *weights);
 
@@ -200,7 +201,7 @@ double hr_sparse_row_loss(const struct hr_sparse_problem *p, size_t row, double 
 
 /* This rank's share of the cells. */
 void hr_sparse_evaluate(const struct hr_sparse_worker *worker);
-/* All cells and the weights, summed in order, into a point. Leader, all others at rest. */
+/* All cells and the weights, summed in order, into a point. Leader, all others quiescent. */
 void hr_sparse_fold(const struct hr_sparse_run *run, struct hr_curve_point *point);
 
 /* lock.c: with --strategy locked every update is between these two. */

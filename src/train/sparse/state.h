@@ -13,7 +13,7 @@
  *               in the middle of an epoch: "epoch_blocks" (workers, 1): blocks of each worker's
  *               shard that are done; "epoch_newton": inner steps so far
  *
- * Threads: the launcher's, while all ranks rest; or before they start.
+ * Threads: the launcher's, while all ranks are quiescent; or before they start.
  * Test:    tests/unit/sparse/test_state.c
  */
 #ifndef HR_SPARSE_STATE_H

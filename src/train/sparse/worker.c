@@ -1,4 +1,4 @@
-/* A rank: epochs of steps on its own rows, and between them cuts at which all rest. */
+/* A rank: epochs of steps on its own rows, and between them cuts at which all are quiescent. */
 #include <math.h>
 
 #include "base/clock.h"
@@ -142,7 +142,7 @@ static void end_epoch(struct hr_sparse_run *run)
     for (size_t w = 0; w < run->options.workers; w++) {
         newton += run->tally[w].newton;
         run->tally[w].newton = 0;
-        hr_atom64_store_relaxed(&run->tally[w].claim, 0); /* all are at rest */
+        hr_atom64_store_relaxed(&run->tally[w].claim, 0); /* all are quiescent */
     }
     if (newton > run->problem.train.count / 10)
         return;

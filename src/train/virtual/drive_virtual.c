@@ -327,7 +327,7 @@ static void virtual_begin_anew(struct hr_simulator *sim)
     drop_messages(sim);
     for (size_t r = 0; r < sim->play.shared->workers; r++) {
         clear_worker(sim, r);
-        sim->worker[r].absent = sim->play.state[r] == HR_RESTS || !hr_play_lives(&sim->play, r);
+        sim->worker[r].absent = sim->play.state[r] == HR_QUIESCENT || !hr_play_lives(&sim->play, r);
     }
 }
 
@@ -336,7 +336,7 @@ static void virtual_begin_anew(struct hr_simulator *sim)
 static enum hr_status stop_all(struct hr_simulator *sim)
 {
     const int64_t now_ps = hr_simulator_now(sim);
-    sim->rest_ps = now_ps;
+    sim->quiescent_ps = now_ps;
     drop_messages(sim);
     for (size_t r = 0; r < sim->play.shared->workers; r++) {
         struct hr_virtual_worker *own = &sim->worker[r];
@@ -346,13 +346,13 @@ static enum hr_status stop_all(struct hr_simulator *sim)
         clear_worker(sim, r);
         if (computes_until_ps > now_ps)
             own->account.since_ps = computes_until_ps;
-        if (computes_until_ps > sim->rest_ps)
-            sim->rest_ps = computes_until_ps;
+        if (computes_until_ps > sim->quiescent_ps)
+            sim->quiescent_ps = computes_until_ps;
         if (own->overdue) /* its last message will never arrive */
             HR_TRY(hr_simulator_push(sim, now_ps, hr_simulator_event(sim, HR_EVENT_NOTICED, r, 0)));
         own->overdue = false;
     }
-    return hr_simulator_push(sim, sim->rest_ps, hr_simulator_event(sim, HR_EVENT_AGAIN, 0, 0));
+    return hr_simulator_push(sim, sim->quiescent_ps, hr_simulator_event(sim, HR_EVENT_AGAIN, 0, 0));
 }
 
 /* --- deaths --- */
@@ -436,7 +436,7 @@ static enum hr_status come_back(struct hr_simulator *sim, size_t rank)
     HR_TRY(hr_play_come_back(play, rank));
     play->worker[rank].worker.spans = hr_simulator_spans(sim, rank);
     hr_stragglers_begin(&play->worker[rank].worker, hr_simulator_now(sim) / 1000);
-    sim->worker[rank].absent = play->state[rank] == HR_RESTS;
+    sim->worker[rank].absent = play->state[rank] == HR_QUIESCENT;
     HR_ASSERT(sim->worker[rank].absent || !has_left_messages(sim, rank));
     return virtual_look(sim, rank);
 }
@@ -467,7 +467,7 @@ static enum hr_status virtual_mind_losses(struct hr_simulator *sim)
     if (losses_of(sim)->n == 0)
         return HR_OK;
     HR_TRY(let_come_back(sim));
-    return hr_play_term_is_over(&sim->play) && hr_simulator_now(sim) >= sim->rest_ps
+    return hr_play_term_is_over(&sim->play) && hr_simulator_now(sim) >= sim->quiescent_ps
                ? begin_term(sim)
                : HR_OK;
 }

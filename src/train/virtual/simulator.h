@@ -130,7 +130,7 @@ enum hr_event_kind {
     HR_EVENT_FINAL,     /* the gradient of its layers from the `shard`-th part on */
     HR_EVENT_DIES,      /* rank `worker`, at a time that --inject names */
     HR_EVENT_NOTICED,   /* its death */
-    HR_EVENT_AGAIN,     /* it may be started again; or all rest whose term is over */
+    HR_EVENT_AGAIN,     /* it may be started again; or all are quiescent whose term is over */
 };
 
 /* How long nobody knows of a death. */
@@ -183,7 +183,7 @@ struct hr_simulator {
     size_t nparts;
     unsigned char enabled[HR_LOCAL_GROUP_RANKS]; /* (workers) */
     uint32_t term;
-    int64_t rest_ps; /* where a loss has ended the term: since when all who live rest */
+    int64_t quiescent_ps; /* where a loss has ended the term: since when all who live are so */
     const int64_t *sum_moving_ps; /* (active workers) of the sum under way, borrowed; or NULL */
     enum hr_status status;        /* first error of a callback */
 };

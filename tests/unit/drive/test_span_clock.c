@@ -1,5 +1,5 @@
 /* The launcher's clock of training, where a cut's span has more than one end. */
-#include "drive/rest.h"
+#include "drive/quiesce.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -66,16 +66,16 @@ static void close_stage(struct stage *stage)
     free(stage);
 }
 
-/* All rest at that stage, and are let go. */
-static void rest_and_go(struct stage *stage, enum hr_rest_stage at)
+/* All are quiescent at that stage, and are let go. */
+static void quiesce_and_go(struct stage *stage, enum hr_quiesce_stage at)
 {
     struct hr_control *control = stage->shared.control;
     const uint32_t rounds = hr_atom32_load_relaxed(&control->roster.rounds);
     for (size_t r = 0; r < WORKERS; r++) {
         hr_atom32_store_relaxed(&control->rank[r].stage, at);
-        hr_atom32_store_release(&control->rank[r].rest, rounds + 1);
+        hr_atom32_store_release(&control->rank[r].quiescent, rounds + 1);
     }
-    CHECK_OK(hr_rest_release(&stage->drive.losses));
+    CHECK_OK(hr_quiesce_release(&stage->drive.losses));
     assert_int_equal(hr_atom32_load_relaxed(&control->roster.rounds), rounds + 1);
 }
 
@@ -84,14 +84,14 @@ static void end_span(struct stage *stage, int64_t first, int64_t second)
 {
     stage->stats[0].came_ns = first;
     stage->stats[1].came_ns = second;
-    rest_and_go(stage, HR_STAGE_ENDED);
+    quiesce_and_go(stage, HR_STAGE_ENDED);
 }
 
 static void begin_span(struct stage *stage, int64_t at)
 {
     stage->cut.concluded = stage->drive.losses.concludes; /* as the leader does */
     stage->stats[0].began_ns = stage->stats[1].began_ns = at;
-    rest_and_go(stage, HR_STAGE_BEGINS);
+    quiesce_and_go(stage, HR_STAGE_BEGINS);
 }
 
 /* Worker 1 was lost in the cut and came back, and trained on until 7000. */
@@ -103,13 +103,13 @@ static void what_is_between_two_ends_of_a_span_is_trained(void **state)
     begin_span(stage, 1000);
     end_span(stage, 2000, 3000);
     assert_int_equal(losses->trained_ns, 2000);
-    rest_and_go(stage, HR_STAGE_EXPORTED);
+    quiesce_and_go(stage, HR_STAGE_EXPORTED);
     end_span(stage, 2000, 7000);
     assert_int_equal(losses->trained_ns, 6000);
     end_span(stage, 2000, 7000); /* once more, of which nothing is trained */
     assert_int_equal(losses->trained_ns, 6000);
     assert_int_equal(stage->cut.span_ended_ns, 7000);
-    rest_and_go(stage, HR_STAGE_EVALUATED);
+    quiesce_and_go(stage, HR_STAGE_EVALUATED);
     begin_span(stage, 9000);
     end_span(stage, 9500, 9400);
     assert_int_equal(losses->trained_ns, 6500);

@@ -145,7 +145,7 @@ static void die(size_t w, bool in_act)
 /* --- cuts --- */
 
 /* Those who live; and the servers know of those who do not. */
-static bool all_rest(void)
+static bool all_quiescent(void)
 {
     size_t resting = 0;
     for (size_t w = 0; w < shared()->workers; w++) {
@@ -287,7 +287,7 @@ static void run(const struct kind *kind, uint64_t seed)
     open_run(kind, seed);
     for (bool on = true; on; acts++) {
         const bool moved = step();
-        if (all_rest())
+        if (all_quiescent())
             on = leave_cut();
         else if (!moved || acts == ACTS)
             fail_msg("%s, seed %llu: nothing can happen any more, after %zu acts and %zu deaths",

@@ -86,7 +86,7 @@ static void ranks_rest_for_a_save_alone_only_where_nothing_is_measured(void **st
     for (int i = 0; i < 2; i++) {
         come_to_cut(&toy);
         CHECK_OK(hr_launcher_tick(&toy.launcher));
-        toy.now_ns += 1000; /* at rest */
+        toy.now_ns += 1000; /* quiescent */
     }
     come_to_cut(&toy);
     assert_int_equal(cut->rest_ns, 1000); /* not behind the second, which was measured */

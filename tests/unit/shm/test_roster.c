@@ -1,4 +1,5 @@
-/* The roster: who is gone and who is back, who rests, and that a term begins for all at once. */
+/* The roster: who is gone and who is back, who is quiescent, and that a term begins for all at
+ * once. */
 #include "shm/roster.h"
 
 #include <stdlib.h>
@@ -41,14 +42,14 @@ static void who_rests_does_so_for_one_round(void **state)
 {
     (void)state;
     struct hr_control *control = control_of();
-    hr_atom32_store_release(&control->rank[2].rest, 1);
-    assert_true(hr_roster_rests(control, 2));
-    assert_false(hr_roster_rests(control, 0));
+    hr_atom32_store_release(&control->rank[2].quiescent, 1);
+    assert_true(hr_roster_is_quiescent(control, 2));
+    assert_false(hr_roster_is_quiescent(control, 0));
     hr_roster_release(control);
-    assert_false(hr_roster_rests(control, 2));
+    assert_false(hr_roster_is_quiescent(control, 2));
     assert_int_equal(hr_atom32_load_relaxed(&control->roster.term), 0);
-    hr_atom32_store_release(&control->rank[2].rest, 2);
-    assert_true(hr_roster_rests(control, 2));
+    hr_atom32_store_release(&control->rank[2].quiescent, 2);
+    assert_true(hr_roster_is_quiescent(control, 2));
     hr_roster_begin_term(control, 0, false);
     assert_int_equal(hr_atom32_load_relaxed(&control->roster.term), 1);
     free(control);
@@ -60,13 +61,13 @@ static void who_died_at_rest_does_not_rest_when_it_is_back(void **state)
     (void)state;
     struct hr_control *control = control_of();
     hr_roster_release(control);
-    hr_atom32_store_release(&control->rank[1].rest, 2);
-    assert_true(hr_roster_rests(control, 1));
+    hr_atom32_store_release(&control->rank[1].quiescent, 2);
+    assert_true(hr_roster_is_quiescent(control, 1));
     hr_roster_lose(control, 1, true);
     hr_roster_welcome(control, 1);
-    assert_false(hr_roster_rests(control, 1));
-    hr_atom32_store_release(&control->rank[1].rest, 2);
-    assert_true(hr_roster_rests(control, 1));
+    assert_false(hr_roster_is_quiescent(control, 1));
+    hr_atom32_store_release(&control->rank[1].quiescent, 2);
+    assert_true(hr_roster_is_quiescent(control, 1));
     free(control);
 }
 

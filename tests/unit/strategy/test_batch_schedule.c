@@ -68,8 +68,8 @@ static void a_replay_has_the_cuts_that_were_asked_for(void **state)
     (void)state;
     static const uint64_t rests[] = {1, 4, 5}, cuts[] = {1, 3, 3, 4, 5, 6, 8, 8};
     struct hr_batch_schedule schedule = schedule_of_ten();
-    schedule.rests = rests;
-    schedule.nrests = 3;
+    schedule.requested_cuts = rests;
+    schedule.nrequested_cuts = 3;
     for (uint64_t index = 0; index < schedule.end; index++)
         assert_int_equal(hr_batch_schedule_next_cut(&schedule, index), cuts[index]);
 }
@@ -92,12 +92,12 @@ static void strategies_act_at_the_ends_of_epochs_alone(void **state)
     (void)state;
     struct hr_batch_schedule schedule = schedule_of_ten();
     static const uint64_t ends[] = {3, 3, 3, 6, 6, 6, 9, 9};
-    static const bool only_rests[] = {false, true, true, false, true, true, false, true, true};
+    static const bool only_quiesces[] = {false, true, true, false, true, true, false, true, true};
     schedule.checkpoint_every = 2;
     for (uint64_t index = 0; index < schedule.end; index++)
         assert_int_equal(hr_batch_schedule_next_end(&schedule, index), ends[index]);
     for (uint64_t index = 0; index <= schedule.end; index++)
-        assert_int_equal(hr_batch_schedule_only_rests(&schedule, index), only_rests[index]);
+        assert_int_equal(hr_batch_schedule_only_quiesces(&schedule, index), only_quiesces[index]);
 }
 
 /* Warm-up over one epoch from position and share of the batch: 4/10, 8/10, 10/10 of the peak. */

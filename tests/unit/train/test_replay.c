@@ -170,7 +170,7 @@ static void runs_in_virtual_time_are_recorded_too(void **state)
     CHECK_REPLAY("t", digest);
 }
 
-/* Where all rest for digests nothing else changes: not what is recorded, either. */
+/* Where all are quiescent for digests nothing else changes: not what is recorded, either. */
 static void runs_that_rest_for_digests_are_recorded_too(void **state)
 {
     (void)state;

@@ -104,7 +104,7 @@ static void time_asks_at_the_same_moments_again(void **state)
 }
 
 /* The oldest checkpoint; false: there is the last one alone, as the machine was busy and the run
- * over before all had come to rest. */
+ * over before all had quiesced. */
 static bool first_of(const char *folder, char *path, size_t size)
 {
     struct hr_saved_step *steps;
@@ -116,7 +116,7 @@ static bool first_of(const char *folder, char *path, size_t size)
     return n >= 2;
 }
 
-/* From the first, wherever all came to rest. */
+/* From the first, wherever all quiesced. */
 static void a_run_goes_on_from_one_that_was_asked_for(void **state)
 {
     (void)state;
@@ -144,7 +144,7 @@ static void a_run_goes_on_from_one_that_was_asked_for(void **state)
     }
 }
 
-/* Where the order decides the bits, the trace says where all came to rest. */
+/* Where the order decides the bits, the trace says where all quiesced. */
 static void a_replay_rests_where_the_recorded_run_did(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* A rank that was started again waits until it is welcome, or has come too late; one that rests
  * goes on though it has slept through a round. */
-#include "drive/rest.h"
+#include "drive/quiesce.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -24,7 +24,7 @@ static struct hr_control *new_control(void)
 static void *go_on(void *arg)
 {
     struct hr_control *control = arg;
-    while (!hr_roster_rests(control, 1))
+    while (!hr_roster_is_quiescent(control, 1))
         sched_yield();
     hr_atom32_store_relaxed(&control->roster.term, 1);
     hr_atom32_store_release(&control->roster.rounds, 2);
@@ -37,11 +37,11 @@ static void who_slept_through_a_round_goes_on(void **state)
     (void)state;
     struct hr_control *control = new_control();
     struct hr_waiter waiter = {.abort = &control->abort, .timeout_ns = 1000000000};
-    struct hr_rest rest;
+    struct hr_quiesce rest;
     pthread_t others;
-    hr_rest_open(&rest, control, &waiter, 1);
+    hr_quiesce_open(&rest, control, &waiter, 1);
     assert_int_equal(pthread_create(&others, NULL, go_on, control), 0);
-    CHECK_FAILS(hr_rest_at(&rest, HR_STAGE_SPAN), HR_E_REVOKED);
+    CHECK_FAILS(hr_quiesce_at(&rest, HR_STAGE_SPAN), HR_E_REVOKED);
     assert_true(rest.new_term);
     pthread_join(others, NULL);
     free(control);
@@ -51,18 +51,18 @@ static void who_comes_too_late_leaves(void **state)
 {
     (void)state;
     struct hr_waiter waiter = {.abort = NULL};
-    struct hr_rest rest;
+    struct hr_quiesce rest;
     bool over = false;
     struct hr_control *control = new_control();
     waiter.abort = &control->abort;
     hr_roster_lose(control, 1, false);
-    hr_rest_open(&rest, control, &waiter, 1);
+    hr_quiesce_open(&rest, control, &waiter, 1);
     hr_roster_end(control);
-    CHECK_OK(hr_rest_join(&rest, &over));
+    CHECK_OK(hr_quiesce_join(&rest, &over));
     assert_true(over);
     assert_int_equal(hr_atom32_load_relaxed(&control->rank[1].stage), HR_STAGE_JOINS);
     hr_roster_welcome(control, 1); /* and one who does not is in time */
-    CHECK_OK(hr_rest_join(&rest, &over));
+    CHECK_OK(hr_quiesce_join(&rest, &over));
     assert_false(over);
     free(control);
 }

@@ -1,4 +1,4 @@
-#include "drive/rest.h"
+#include "drive/quiesce.h"
 
 #include "drive/driver.h"
 #include "drive/losses_multinode.h"
@@ -9,35 +9,35 @@
 /* --- a rank --- */
 
 struct round {
-    const struct hr_rest *rest;
+    const struct hr_quiesce *quiesce;
     uint32_t number;
 };
 
-/* Rounds only grow. A worker is awaited in the next one, too; a server, which rests only when it is
- * revoked, is not: the workers may have gone through another before it looks. */
+/* Rounds only grow. A worker is awaited in the next one, too; a server, which quiesces only when it
+ * is revoked, is not: the workers may have gone through another before it looks. */
 static bool has_passed(void *arg)
 {
     const struct round *round = arg;
-    const struct hr_roster *roster = &round->rest->control->roster;
+    const struct hr_roster *roster = &round->quiesce->control->roster;
     const uint32_t rounds = hr_atom32_load_acquire(&roster->rounds); /* partner: release */
     return (int32_t)(rounds - round->number) >= 0;
 }
 
-bool hr_rest_is_over(const struct hr_rest *rest)
+bool hr_quiesce_is_over(const struct hr_quiesce *quiesce)
 {
-    return hr_atom32_load_acquire(&rest->control->roster.over); /* partner: hr_roster_end */
+    return hr_atom32_load_acquire(&quiesce->control->roster.over); /* partner: hr_roster_end */
 }
 
 static bool is_welcome(void *arg)
 {
-    const struct hr_rest *rest = arg;
-    return !hr_roster_is_gone(rest->control, rest->rank) || hr_rest_is_over(rest);
+    const struct hr_quiesce *quiesce = arg;
+    return !hr_roster_is_gone(quiesce->control, quiesce->rank) || hr_quiesce_is_over(quiesce);
 }
 
-void hr_rest_open(struct hr_rest *rest, struct hr_control *control, struct hr_waiter *waiter,
-                  size_t rank)
+void hr_quiesce_open(struct hr_quiesce *quiesce, struct hr_control *control,
+                     struct hr_waiter *waiter, size_t rank)
 {
-    *rest = (struct hr_rest){
+    *quiesce = (struct hr_quiesce){
         .control = control,
         .waiter = waiter,
         .rank = rank,
@@ -45,59 +45,59 @@ void hr_rest_open(struct hr_rest *rest, struct hr_control *control, struct hr_wa
         .revokes = hr_atom32_load_acquire(&control->roster.called), /* partner: begin_term */
     };
     waiter->revoke = &control->roster.revoke;
-    waiter->revoke_seen = rest->revokes;
+    waiter->revoke_seen = quiesce->revokes;
 }
 
-static void say_stage(const struct hr_rest *rest, enum hr_rest_stage stage)
+static void say_stage(const struct hr_quiesce *quiesce, enum hr_quiesce_stage stage)
 {
-    /* Partner: the launcher, which reads it behind `rest`, or by itself of one that joins. */
-    hr_atom32_store_release(&rest->control->rank[rest->rank].stage, stage);
+    /* Partner: the launcher, which reads it behind `quiescent`, or by itself of one that joins. */
+    hr_atom32_store_release(&quiesce->control->rank[quiesce->rank].stage, stage);
 }
 
-/* Waiting for all is not waiting for a loss: no revocation ends it, for whoever rests is revoked.
- */
-static enum hr_status wait_for(struct hr_rest *rest, hr_ready_fn ready, void *arg)
+/* Waiting for all is not waiting for a loss: no revocation ends it, for who quiesces is revoked. */
+static enum hr_status wait_for(struct hr_quiesce *quiesce, hr_ready_fn ready, void *arg)
 {
-    const struct hr_atom32 *revoke = rest->waiter->revoke;
-    rest->waiter->revoke = NULL;
-    const enum hr_status status = hr_wait_until(rest->waiter, &rest->control->rank[rest->rank].bell,
-                                                ready, arg, "all others to come to rest");
-    rest->waiter->revoke = revoke;
+    const struct hr_atom32 *revoke = quiesce->waiter->revoke;
+    quiesce->waiter->revoke = NULL;
+    const enum hr_status status =
+        hr_wait_until(quiesce->waiter, &quiesce->control->rank[quiesce->rank].bell, ready, arg,
+                      "all others to quiesce");
+    quiesce->waiter->revoke = revoke;
     return status;
 }
 
-enum hr_status hr_rest_at(struct hr_rest *rest, enum hr_rest_stage stage)
+enum hr_status hr_quiesce_at(struct hr_quiesce *quiesce, enum hr_quiesce_stage stage)
 {
-    const struct hr_roster *roster = &rest->control->roster;
-    struct round round = {rest, hr_atom32_load_acquire(&roster->rounds) + 1};
-    say_stage(rest, stage);
-    hr_atom32_store_release(&rest->control->rank[rest->rank].rest, round.number); /* partner: the
-                                                                                     launcher */
-    hr_bell_ring(&rest->control->launcher_bell);
-    HR_TRY(wait_for(rest, has_passed, &round));
+    const struct hr_roster *roster = &quiesce->control->roster;
+    struct round round = {quiesce, hr_atom32_load_acquire(&roster->rounds) + 1};
+    say_stage(quiesce, stage);
+    /* Partner: the launcher. */
+    hr_atom32_store_release(&quiesce->control->rank[quiesce->rank].quiescent, round.number);
+    hr_bell_ring(&quiesce->control->launcher_bell);
+    HR_TRY(wait_for(quiesce, has_passed, &round));
     const uint32_t term = hr_atom32_load_relaxed(&roster->term); /* published by rounds */
     const uint32_t revokes = hr_atom32_load_relaxed(&roster->called);
-    rest->waiter->revoke_seen = revokes;
-    if (term == rest->term)
+    quiesce->waiter->revoke_seen = revokes;
+    if (term == quiesce->term)
         return HR_OK;
-    rest->revoked = revokes != rest->revokes;
-    rest->begins = hr_atom32_load_relaxed(&roster->begins);
-    rest->revokes = revokes;
-    rest->term = term;
-    rest->new_term = true;
+    quiesce->revoked = revokes != quiesce->revokes;
+    quiesce->begins = hr_atom32_load_relaxed(&roster->begins);
+    quiesce->revokes = revokes;
+    quiesce->term = term;
+    quiesce->new_term = true;
     return hr_fail(HR_E_REVOKED, "a new term has begun");
 }
 
-enum hr_status hr_rest_join(struct hr_rest *rest, bool *over)
+enum hr_status hr_quiesce_join(struct hr_quiesce *quiesce, bool *over)
 {
-    say_stage(rest, HR_STAGE_JOINS);
-    hr_bell_ring(&rest->control->launcher_bell);
-    HR_TRY(wait_for(rest, is_welcome, rest));
-    *over = hr_roster_is_gone(rest->control, rest->rank);
+    say_stage(quiesce, HR_STAGE_JOINS);
+    hr_bell_ring(&quiesce->control->launcher_bell);
+    HR_TRY(wait_for(quiesce, is_welcome, quiesce));
+    *over = hr_roster_is_gone(quiesce->control, quiesce->rank);
     return HR_OK;
 }
 
-bool hr_rest_may_join(void *arg)
+bool hr_quiesce_may_join(void *arg)
 {
     struct hr_worker *nobody = arg;
     return hr_server_may_join(nobody) || hr_roster_is_revoked(nobody->shared->control);
@@ -117,34 +117,34 @@ static struct hr_control *control_of(const struct hr_losses *losses)
 
 static uint32_t stage_of(const struct hr_losses *losses, size_t rank)
 {
-    return hr_atom32_load_acquire(&control_of(losses)->rank[rank].stage); /* partner: rest */
+    return hr_atom32_load_acquire(&control_of(losses)->rank[rank].stage); /* partner: quiesce */
 }
 
-/* Do all who live rest, and a worker among them? Else all workers are being started again. Servers
- * rest only when they are revoked. */
-static bool all_rest(struct hr_losses *losses)
+/* Are all who live quiescent, and a worker among them? Else all workers are being started again.
+ * Servers quiesce only when they are revoked. */
+static bool all_quiescent(struct hr_losses *losses)
 {
     const struct hr_control *control = control_of(losses);
     const size_t workers = job_of(losses)->shared->workers;
     const bool revoked = hr_losses_are_revoked(losses);
     const size_t n = revoked ? job_of(losses)->first_stage : workers;
-    size_t resting = 0;
+    size_t quiescent = 0;
     if (losses->multinode)
-        return hr_losses_multinode_rest(losses);
+        return hr_losses_multinode_quiescent(losses);
     if (revoked ? hr_losses_await(losses) : !hr_losses_are_taken(losses))
         return false;
     for (size_t r = 0; r < n; r++) {
         if (hr_roster_is_gone(control, r))
             continue;
-        if (!hr_roster_rests(control, r))
+        if (!hr_roster_is_quiescent(control, r))
             return false;
-        resting += r < workers;
+        quiescent += r < workers;
     }
-    return resting > 0;
+    return quiescent > 0;
 }
 
-/* Do workers of the present term rest at that stage? All of them do, or none. */
-static bool rest_at(const struct hr_losses *losses, enum hr_rest_stage stage)
+/* Are workers of the present term quiescent at that stage? All of them do, or none. */
+static bool quiescent_at(const struct hr_losses *losses, enum hr_quiesce_stage stage)
 {
     if (losses->multinode)
         return losses->multinode->stage == stage;
@@ -200,17 +200,17 @@ static void end_span(struct hr_losses *losses)
 static void release(struct hr_losses *losses)
 {
     struct hr_shared_state *shared = job_of(losses)->shared;
-    if (rest_at(losses, HR_STAGE_ENDED)) {
+    if (quiescent_at(losses, HR_STAGE_ENDED)) {
         hr_losses_account(losses);
         end_span(losses);
         losses->rest_ns = losses->now_ns(losses->clock);
     }
-    if (rest_at(losses, HR_STAGE_EVALUATED)) {
+    if (quiescent_at(losses, HR_STAGE_EVALUATED)) {
         hr_record_cut(losses->drive, losses->leader->cuts.cut->halt);
         losses->in_span = false;
         losses->concludes = losses->leader->cuts.cut->concluded + 1;
     }
-    if (rest_at(losses, HR_STAGE_BEGINS)) {
+    if (quiescent_at(losses, HR_STAGE_BEGINS)) {
         const int64_t began = latest(losses, &shared->stats->began_ns);
         losses->halted = losses->leader->cuts.cut->halt;
         if (losses->halted)
@@ -227,12 +227,13 @@ static void release(struct hr_losses *losses)
 /* A leader that died before it had concluded the cut: all others have left it. */
 static void conclude(const struct hr_losses *losses)
 {
-    if (losses->leader->cuts.cut->concluded < losses->concludes && rest_at(losses, HR_STAGE_BEGINS))
+    if (losses->leader->cuts.cut->concluded < losses->concludes &&
+        quiescent_at(losses, HR_STAGE_BEGINS))
         hr_leader_conclude(losses->leader);
 }
 
-/* All rest here, and elsewhere, or somebody was lost. Where a cut was concluded, and the next span
- * has not begun, all go on behind it, wherever ranks here are. */
+/* All are quiescent here, and elsewhere, or somebody was lost. Where a cut was concluded, and the
+ * next span has not begun, all go on behind it, wherever ranks here are. */
 static enum hr_status go_on_multinode(struct hr_losses *losses)
 {
     struct hr_losses_multinode *it = losses->multinode;
@@ -250,23 +251,23 @@ static enum hr_status go_on_multinode(struct hr_losses *losses)
     return status == HR_E_REVOKED ? HR_OK : status; /* its order is taken at the next ring */
 }
 
-enum hr_status hr_rest_release(struct hr_losses *losses)
+enum hr_status hr_quiesce_release(struct hr_losses *losses)
 {
     if (losses->multinode)
         HR_TRY(hr_losses_multinode_take(losses));
     welcome_who_is_back(losses);
-    if (!all_rest(losses))
+    if (!all_quiescent(losses))
         return HR_OK;
     if (hr_losses_lead(losses))
         conclude(losses);
-    if (rest_at(losses, HR_STAGE_BEGINS) && hr_losses_lead(losses))
+    if (quiescent_at(losses, HR_STAGE_BEGINS) && hr_losses_lead(losses))
         hr_losses_keep_cut(losses);
-    else if (rest_at(losses, HR_STAGE_BEGINS)) /* of its own workers */
+    else if (quiescent_at(losses, HR_STAGE_BEGINS)) /* of its own workers */
         hr_staleness_keep(job_of(losses)->shared);
     if (losses->multinode)
         return go_on_multinode(losses);
     if (hr_losses_changed(losses)) {
-        const bool begins = rest_at(losses, HR_STAGE_BEGINS);
+        const bool begins = quiescent_at(losses, HR_STAGE_BEGINS);
         if (hr_losses_are_revoked(losses) && !begins) /* all are back in the span */
             run_clock(losses, true, losses->now_ns(losses->clock));
         return hr_losses_begin_term(losses, begins);
