@@ -141,7 +141,7 @@ const struct hr_command hr_command_compare = {
         "fair, or all at once (--concurrent).\n"
         "An entry of --strategies has any settings of its own but those that all share: data, "
         "seed, clock,\n"
-        "--target-accuracy, and where results go. Values that have commas or colons stand in "
+        "--time-to, and where results go. Values that have commas or colons stand in "
         "quotes or parentheses.\n"
         "An option that is given several values, as --lr 0.01,0.02, makes a row of each. Before "
         "they are compared,\n"

@@ -176,33 +176,26 @@ static enum hr_status find_worst(const struct hr_cli *cli, const struct hr_datas
 static enum hr_status report(const struct hr_cli *cli, const struct hr_evaluation *evaluation,
                              const struct hr_dataset *dataset, const struct hr_worst *worst)
 {
-    const double accuracy = evaluation->test_accuracy;
     const struct hr_npy outputs =
         hr_npy_of_floats(evaluation->outputs, evaluation->count, evaluation->noutputs);
-    if (cli->expect_rmse > 0 && !evaluation->targets)
-        return hr_fail(HR_E_USAGE, "--expect-rmse: %s predicts no values", evaluation->model);
-    if (cli->expect_accuracy > 0 && isnan(accuracy))
-        return hr_fail(HR_E_USAGE, "--expect-accuracy: %s has no accuracy, it predicts numbers",
-                       evaluation->model);
+    const struct hr_run_result run = {.test_loss = evaluation->test_loss,
+                                      .test_accuracy = evaluation->test_accuracy,
+                                      .test_fit = evaluation->fit,
+                                      .targets = evaluation->targets,
+                                      .tokens = evaluation->tokens};
+    HR_TRY(hr_outcome_check_expected(cli, hr_predicted_by(&run), dataset->classes));
     if (cli->outputs[0])
         HR_TRY(hr_npy_write(cli->outputs, &outputs));
     HR_TRY(publish(cli, evaluation, dataset, worst));
     if (hr_cli_speaks(cli))
         HR_TRY(print(cli, evaluation, dataset, worst));
-    if (cli->expect_accuracy > 0 && !(accuracy >= cli->expect_accuracy))
-        return hr_fail(HR_E_EXPECTATION, "--expect-accuracy %g: reached %.4f", cli->expect_accuracy,
-                       accuracy);
-    if (cli->expect_rmse > 0 && !(evaluation->fit.rmse <= cli->expect_rmse))
-        return hr_fail(HR_E_EXPECTATION, "--expect-rmse %g: reached %g", cli->expect_rmse,
-                       evaluation->fit.rmse);
-    return HR_OK;
+    return hr_outcome_expect_of(cli, &run, "");
 }
 
 /* Options that could only fail when all is computed. */
 static enum hr_status check(const struct hr_cli *cli)
 {
-    static const char *const of_one[] = {"worst",           "worst-sheet", "outputs",
-                                         "expect-accuracy", "expect-rmse", "report"};
+    static const char *const of_one[] = {"worst", "worst-sheet", "outputs", "expect", "report"};
     for (size_t i = 0; cli->all && i < sizeof of_one / sizeof *of_one; i++)
         if (hr_cli_was_given(cli, of_one[i]))
             return hr_fail(HR_E_USAGE, "--%s: is of one checkpoint, expected no --all", of_one[i]);
@@ -219,8 +212,7 @@ static enum hr_status check(const struct hr_cli *cli)
 /* Of text, whose windows have a loss each and no answer. */
 static enum hr_status check_text(const struct hr_cli *cli, const struct hr_dataset *dataset)
 {
-    static const char *const of_answers[] = {"worst", "worst-sheet", "outputs", "expect-accuracy",
-                                             "expect-rmse"};
+    static const char *const of_answers[] = {"worst", "worst-sheet", "outputs"};
     for (size_t i = 0; dataset->tokens.context && i < sizeof of_answers / sizeof *of_answers; i++)
         if (hr_cli_was_given(cli, of_answers[i]))
             return hr_fail(HR_E_USAGE,
@@ -437,7 +429,7 @@ const struct hr_command hr_command_eval = {
         "a model on data without labels.\n",
     .examples = "  hogring eval runs/mlp\n"
                 "  hogring eval runs/mlp/step-00002345 --data fashion-mnist \\\n"
-                "    --expect-accuracy 0.86\n"
+                "    --expect accuracy=0.86\n"
                 "  hogring eval runs/mlp --data fashion-mnist --outputs logits.npy\n"
                 "  hogring eval runs/mlp --all --json course.json\n"
                 "  hogring eval runs/mlp --worst 20 --worst-sheet worst.png\n",

@@ -196,8 +196,8 @@ static enum hr_status check_options(const struct hr_cli *cli)
         return hr_fail(HR_E_USAGE,
                        "--timeline: is not supported in a replay: one process repeats what "
                        "all ranks did, and keeps nobody's time");
-    static const char *const of_replays[] = {"checkpoint-dir",  "keep", "max-steps",
-                                             "expect-accuracy", "log",  "tensorboard"};
+    static const char *const of_replays[] = {"checkpoint-dir", "keep", "max-steps",
+                                             "expect",         "log",  "tensorboard"};
     for (size_t i = 0; cli->what_if[0] && i < sizeof of_replays / sizeof *of_replays; i++)
         if (hr_cli_was_given(cli, of_replays[i]))
             return hr_fail(HR_E_USAGE, "--%s: is not supported with --what-if", of_replays[i]);

@@ -40,7 +40,7 @@ const struct hr_command hr_command_simulate = {
                 "    --algorithm ring --link 1GB/s,5us\n"
                 "  hogring simulate --workers 8 --batch-size 8 --lr 0.01 --inject slow:3x2 \\\n"
                 "    --search \"strategy=allreduce,ssp,ps-async;staleness=1,4\" \\\n"
-                "    --target-accuracy 0.9\n"
+                "    --time-to accuracy=0.9\n"
                 "  hogring compare --clock virtual --workers 8 --batch-size 8 \\\n"
                 "    --lr 0.01 --inject slow:*x3@10% --plot curves.svg\n",
     .run = run,

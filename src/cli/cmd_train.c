@@ -405,7 +405,10 @@ static enum hr_status check_search(const struct hr_cli *cli)
                                    "virtual, as hogring simulate has it)");
     return cli->search[0] || !hr_cli_was_given(cli, "confirm")
                ? HR_OK
-               : hr_fail(HR_E_USAGE, "--confirm: needs --search");
+               : hr_fail(HR_E_USAGE,
+                         "--search confirm=%s: of what? expected options with "
+                         "their values before it",
+                         cli->confirm);
 }
 
 int hr_cli_train(struct hr_cli *cli)
@@ -441,7 +444,7 @@ const struct hr_command hr_command_train = {
         "of every batch. --strategy says how they are synchronised. The same seed gives the same\n"
         "initial weights and the same order of samples under every strategy. Synchronous ones "
         "repeat\n"
-        "their bits; --expect-digest checks that.\n",
+        "their bits; --expect digest=D checks that.\n",
     .examples = "  hogring train\n"
                 "  hogring train --strategy hogwild --workers 4 --plot hogwild.svg\n"
                 "  hogring train --data fashion-mnist --batch-size 64 --lr 0.02 \\\n"

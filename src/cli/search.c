@@ -89,7 +89,7 @@ static enum hr_status run_search(struct hr_policy_search *search)
 static enum hr_status work(struct hr_cli *cli, struct hr_policy_search *search)
 {
     static struct hr_dataset dataset;
-    HR_TRY(hr_policy_check(cli));
+    HR_TRY(hr_policy_check(search));
     HR_TRY(hr_cli_open_data(cli, NULL, &dataset));
     search->dataset = &dataset;
     HR_TRY(hr_outcome_check_task(cli, &dataset));

@@ -28,11 +28,10 @@ static enum hr_status take_file(double fraction, struct hr_dataset *dataset)
     dataset->validation = (struct hr_split){0};
     if (!(fraction > 0))
         return HR_OK;
-    return hr_fail(
-        HR_E_USAGE,
-        "--validation-fraction %g: is not supported with --validation-data %s, which says "
-        "the samples",
-        fraction, dataset->options.validation_data);
+    return hr_fail(HR_E_USAGE,
+                   "--validation %g: is not supported with --validation %s, which says "
+                   "the samples",
+                   fraction, dataset->options.validation_data);
 }
 
 /* Other samples than the first of the order (--split): they are put first, the order is kept.
@@ -82,8 +81,7 @@ static enum hr_status cut_text(const struct hr_dataset *dataset, double fraction
     out->test.bytes = (size_t)(bytes * (double)(end - at) + 0.5);
     return out->train.count
                ? HR_OK
-               : hr_fail(HR_E_USAGE, "--validation-fraction %g: leaves nothing to train on",
-                         fraction);
+               : hr_fail(HR_E_USAGE, "--validation %g: leaves nothing to train on", fraction);
 }
 
 enum hr_status hr_held_out_open(const struct hr_dataset *dataset, double fraction, uint64_t seed,
@@ -95,7 +93,7 @@ enum hr_status hr_held_out_open(const struct hr_dataset *dataset, double fractio
         return take_file(fraction, &out->dataset);
     if (all->count < 2)
         return hr_fail(HR_E_USAGE,
-                       "--validation-fraction: %s has %zu training samples, expected at least 2: "
+                       "--validation: %s has %zu training samples, expected at least 2: "
                        "one to train on and one to validate",
                        dataset->name, all->count);
     if (dataset->features == HR_FEATURES_TOKENS)

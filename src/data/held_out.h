@@ -1,5 +1,5 @@
 /* held_out.h - a data set in which a validation split takes the place of the test split: a part of
- * the training split, which is then not trained on, or the samples of a file (--validation-data).
+ * the training split, which is then not trained on, or the samples of a file (--validation FILE).
  *
  * So whoever measures while it trains measures the validation split, and cannot reach the test set.
  * A part is drawn by (seed, number of samples) alone: by no strategy, nor number of workers.

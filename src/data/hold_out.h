@@ -1,5 +1,5 @@
 /* hold_out.h - which samples are held out: test samples of a single file, and those of
- * --validation-fraction.
+ * --validation X.
  *
  *     --split random          round(fraction * count), drawn by the count (and a seed) alone
  *     --split stratified      of each class round(fraction * its samples), drawn alike: at least

@@ -78,8 +78,8 @@ enum hr_status hr_cli_refuse_empty(const struct hr_option *row, const char *valu
     if (!value || value[0])
         return HR_OK;
     const bool has_default = row->usual || row->kind != HR_OPTION_TEXT;
-    return hr_fail(HR_E_USAGE, "%s--%s \"\": expected %s; without the option %s", where, row->name,
-                   row->metavar ? row->metavar : "on or off",
+    return hr_fail(HR_E_USAGE, "%s%s \"\": expected %s; without the option %s", where,
+                   hr_option_name(row).text, row->metavar ? row->metavar : "on or off",
                    has_default ? "it is as by default" : "there is none");
 }
 
@@ -125,6 +125,8 @@ enum hr_status hr_cli_set(struct hr_cli *cli, enum hr_command_bit command, const
     HR_TRY(hr_option_set(row, (char *)cli + option.base, parameters.value, where));
     HR_TRY(note_inputs(row, parameters.value));
     cli->given[i] = true;
+    if (row->part)
+        hr_cli_mark_given(cli, row->with[0].option);
     for (size_t k = 0; k < parameters.n; k++)
         if (parameters.text[k][0])
             HR_TRY(hr_cli_set(cli, command, parameters.row[k]->name, parameters.text[k], where));
@@ -310,7 +312,7 @@ bool hr_cli_write_option(FILE *out, enum hr_command_bit command, const char *nam
 {
     const struct hr_option *row = hr_cli_option_at(hr_cli_option_find(name, command)).row;
     if (row && row->parameter)
-        row = hr_train_option_find(row->with[0].option);
+        row = hr_cli_option_at(hr_cli_option_find(row->with[0].option, command)).row;
     if (row)
         write_option(out, row, command);
     return row != NULL;

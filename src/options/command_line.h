@@ -10,9 +10,10 @@
 
 #include "hogring/sparse.h"
 #include "base/error.h"
+#include "options/metric.h"
 #include "options/train_options.h"
 
-enum { HR_CLI_OPTIONS = 224, HR_CLI_CONFIGS = 8 }; /* at most */
+enum { HR_CLI_OPTIONS = 256, HR_CLI_CONFIGS = 8 }; /* at most */
 
 /* An option that was given a list of values (sweep.h). */
 enum { HR_AXES = 8, HR_AXIS_BYTES = 256 };
@@ -49,10 +50,9 @@ struct hr_cli {
     size_t seeds, orders, folds;
     double margin; /* 0: none */
     bool concurrent, quiet, details, wide, help, all, emulate;
-    bool forecast;          /* train */
-    size_t machines;        /* train: that the run is on; 0: one */
-    double expect_accuracy; /* 0: none */
-    double expect_rmse;     /* of values; 0: none */
+    bool forecast;             /* train */
+    size_t machines;           /* train: that the run is on; 0: one */
+    double expect[HR_METRICS]; /* of the test set; 0: nothing */
     char expect_digest[64];
     char against[1024], slower[32], junit[1024], annotations[16]; /* gate; "": none */
     size_t pairs;

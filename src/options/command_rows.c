@@ -9,6 +9,10 @@
         .size = sizeof(((struct hr_cli *)0)->field), .metavar = value, .usual = preset,            \
         .help = __VA_ARGS__                                                                        \
     }
+#define PARTS(option, value, ...)                                                                  \
+    {                                                                                              \
+        .name = option, .kind = HR_OPTION_PARTS, .metavar = value, .help = __VA_ARGS__             \
+    }
 #define BOTH (HR_TRAIN | HR_COMPARE)
 #define READERS (BOTH | HR_EVAL | HR_DATA_INFO | HR_DATA_PACK | HR_FORECAST)
 #define RUNNING                                                                                    \
@@ -22,6 +26,15 @@ static const struct hr_option data[] = {
         .other = {{HR_BENCH, .said = "none: random numbers"}},
         .commands = READERS | HR_PREDICT | HR_DATA_VERIFY | HR_BENCH_MODELS | HR_REPLAY,
         .models = HR_OF_ALL_MODELS, .first = true, .use = HR_DECIDES),
+    PARTS("test", "FILE|X",
+          "test samples: a file in the format of --data, or the share of --data that is held out, "
+          "always the same samples",
+          .said = "0.2", .commands = READERS | HR_REPLAY, .models = HR_OF_ALL_MODELS),
+    PARTS("validation", "FILE|X",
+          "what is measured while training is measured on these samples of a file, or on this "
+          "share of the training samples, drawn by the seed, which are not trained on; the test "
+          "set is read once, at the end",
+          .said = "the test set", .commands = BOTH | HR_REPLAY, .models = HR_OF_ALL_MODELS),
     ROW("input", TEXT, input, "CxHxW", "1x28x28",
         "shape of a sample; bench, without --data: of random numbers",
         .commands = HR_BENCH_MODELS | HR_INSPECT),
@@ -107,6 +120,11 @@ static const struct hr_option limits[] = {
         .commands = ALL, .models = HR_OF_ALL_MODELS),
 };
 
+#define EXPECT(metric, named)                                                                      \
+    ROW("expect-" named, NUMBER, expect[HR_METRIC_##metric], named, NULL, "",                      \
+        HR_PART_OF("expect", "="), .commands = BOTH | HR_EVAL | HR_REPLAY,                         \
+        .models = HR_OF_ALL_MODELS)
+
 static const struct hr_option results[] = {
     ROW("json", TEXT, json, "FILE", NULL,
         "write everything as JSON; - for stdout (help json: fields)", .written = true,
@@ -139,10 +157,9 @@ static const struct hr_option results[] = {
         .models = HR_OF_ALL_MODELS, .first = true),
     ROW("timeline", TEXT, timeline, "FILE", NULL,
         "what every rank did, and when, for Perfetto (ui.perfetto.dev); written while the run goes "
-        "on (help timeline)",
+        "on; FILE,steps=A:B: from step A on and before step B alone (help timeline)",
         .written = true, .commands = BOTH | HR_REPLAY),
-    ROW("timeline-steps", TEXT, timeline_steps, "A:B", NULL,
-        "with --timeline: from step A on and before step B alone", .said = "all",
+    ROW("timeline-steps", TEXT, timeline_steps, "steps", NULL, "", HR_PART_OF("timeline", "="),
         .commands = BOTH | HR_REPLAY),
     ROW("log", TEXT, log, "FILE.jsonl", NULL,
         "append each step of each worker, each evaluation, saves and losses as JSON Lines, whole "
@@ -181,15 +198,27 @@ static const struct hr_option results[] = {
     ROW("top", COUNT, top_classes, "K", NULL,
         "CSV: the K likeliest classes of a sample, not all of them", .said = "all",
         .commands = HR_PREDICT, .first = true),
-    ROW("expect-accuracy", NUMBER, expect_accuracy, "X", NULL,
-        "exit 1 when the test accuracy (0 to 1) is less", .commands = BOTH | HR_EVAL | HR_REPLAY,
-        .models = HR_OF_ALL_MODELS),
-    ROW("expect-rmse", NUMBER, expect_rmse, "X", NULL,
-        "of values: exit 1 when the test rmse is more", .commands = BOTH | HR_EVAL | HR_REPLAY,
-        .models = HR_OF_ALL_MODELS),
-    ROW("expect-digest", TEXT, expect_digest, "D", NULL,
-        "exit 1 when the weights_digest is another", .commands = HR_TRAIN,
-        .models = HR_OF_ALL_MODELS),
+    PARTS("expect", "METRIC=X[,...]",
+          "exit 1 where the test set says worse: accuracy=0.95, loss, balanced, macro_f1, roc_auc, "
+          "rmse, mae, r2, perplexity, bits_per_byte; train: digest=D: where the weights_digest is "
+          "another",
+          .commands = BOTH | HR_EVAL | HR_REPLAY, .models = HR_OF_ALL_MODELS),
+    EXPECT(LOSS, "loss"),
+    EXPECT(ACCURACY, "accuracy"),
+    EXPECT(BALANCED_ACCURACY, "balanced"),
+    EXPECT(MACRO_F1, "macro_f1"),
+    EXPECT(ROC_AUC, "roc_auc"),
+    EXPECT(RMSE, "rmse"),
+    EXPECT(MAE, "mae"),
+    EXPECT(R2, "r2"),
+    EXPECT(PERPLEXITY, "perplexity"),
+    EXPECT(BITS_PER_BYTE, "bits_per_byte"),
+    ROW("expect-digest", TEXT, expect_digest, "digest", NULL, "", HR_PART_OF("expect", "="),
+        .commands = HR_TRAIN, .models = HR_OF_ALL_MODELS),
+    PARTS("time-to", "METRIC=X",
+          "note the seconds until accuracy=0.95 is reached, or rmse=X, or loss=X, on what is "
+          "measured while training",
+          .models = HR_OF_ALL_MODELS),
     ROW("quiet", FLAG, quiet, NULL, NULL,
         "no banner, no progress: neither a terminal's line nor a log's lines",
         .commands = BOTH | HR_REPLAY | HR_GATE, .models = HR_OF_ALL_MODELS),
@@ -320,13 +349,13 @@ static const struct hr_option looking[] = {
 
 static const struct hr_option searching[] = {
     ROW("search", TEXT, search, "SPACE", NULL,
-        "in virtual time: which policy reaches --target-accuracy first? Options with their values: "
+        "in virtual time: which policy reaches --time-to first? Options with their values: "
         "\"strategy=ssp,ps-async;staleness=1,4;servers=1,2\"; short trials of all, "
-        "long ones of the better half",
-        .commands = HR_TRAIN),
-    ROW("confirm", TEXT, confirm, "SEEDS", "5",
-        "--search: the best three are trained again, on so many seeds of their own; 5,real: the "
+        "long ones of the better half. Behind a semicolon confirm=SEEDS [5]: "
+        "the best three are trained again, on so many seeds of their own; confirm=5,real: the "
         "chosen one also by the machine's clock, on the same seeds: how wrong was the forecast?",
+        .commands = HR_TRAIN),
+    ROW("confirm", TEXT, confirm, "confirm", "5", "", HR_PART_OF("search", "="),
         .commands = HR_TRAIN),
 };
 

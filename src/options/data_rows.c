@@ -14,16 +14,12 @@
 #define COLUMNS (READERS & ~(unsigned)HR_EVAL) /* what a model was trained with, it says itself */
 
 static const struct hr_option data[] = {
-    ROW("test-data", TEXT, test_data, "FILE", NULL,
-        "test samples, in the format of --data (CSV, libsvm, images)",
+    ROW("test-data", TEXT, test_data, "FILE", NULL, "", HR_PART_OF("test", ""),
         .commands = READERS | HR_REPLAY, .models = HR_OF_ALL_MODELS),
-    ROW("validation-data", TEXT, validation_data, "FILE", NULL,
-        "samples to measure on while training, in the format of --data (CSV, libsvm, images); or "
-        "--validation-fraction",
+    ROW("validation-data", TEXT, validation_data, "FILE", NULL, "", HR_PART_OF("validation", ""),
         .commands = HR_TRAIN | HR_COMPARE | HR_REPLAY, .models = HR_OF_ALL_MODELS),
-    ROW("test-fraction", NUMBER, test_fraction, "X", "0.2",
-        "without them: held out of --data, always the same ones", .commands = READERS,
-        .models = HR_OF_ALL_MODELS),
+    ROW("test-fraction", NUMBER, test_fraction, "X", "0.2", "", HR_PART_OF("test", ""),
+        .commands = READERS, .models = HR_OF_ALL_MODELS),
     ROW("split", TEXT, split, "HOW", NULL,
         "which samples are held out: random, stratified (of each class as many), group:COLUMN "
         "(no value of it in both parts), last (in the order of the file), fold:2/5 (a fifth)",

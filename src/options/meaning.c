@@ -72,8 +72,8 @@ static enum hr_status check_with(const struct hr_option *row, const struct hr_tr
         const struct hr_option *other = hr_train_option_find(row->with[i].option);
         struct names names = {0};
         char value[sizeof o->model];
-        if (!is_of_model(other, sparse) || (row->zero_is_off && is_off(row, o)) ||
-            (row->of_any && i == 0))
+        if (((row->of_any || row->part) && i == 0) || !is_of_model(other, sparse) ||
+            (row->zero_is_off && is_off(row, o)))
             continue;
         hr_option_text(other, o, value, sizeof value);
         if (!is_among(value, row->with[i].values, &names))

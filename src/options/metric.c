@@ -80,14 +80,14 @@ static enum hr_predicted predicted(bool text, bool values)
     return text ? HR_OF_TEXT : values ? HR_OF_VALUES : HR_OF_CLASSES;
 }
 
-static enum hr_predicted predicted_by(const struct hr_run_result *run)
+enum hr_predicted hr_predicted_by(const struct hr_run_result *run)
 {
     return predicted(run->tokens, run->targets);
 }
 
 enum hr_metric hr_metric_of_run(const struct hr_run_result *run)
 {
-    return hr_metric_of(predicted_by(run));
+    return hr_metric_of(hr_predicted_by(run));
 }
 
 double hr_metric_at(enum hr_metric metric, const struct hr_curve_point *point)
@@ -98,14 +98,14 @@ double hr_metric_at(enum hr_metric metric, const struct hr_curve_point *point)
 
 double hr_metric_of_test(enum hr_metric metric, const struct hr_run_result *run)
 {
-    return pick(metric, predicted_by(run), run->test_loss, run->test_accuracy, &run->test_fit);
+    return pick(metric, hr_predicted_by(run), run->test_loss, run->test_accuracy, &run->test_fit);
 }
 
 double hr_metric_of_validation(enum hr_metric metric, const struct hr_run_result *run)
 {
     if (!run->validation_samples)
         return (double)NAN;
-    return pick(metric, predicted_by(run), run->validation_loss, run->validation_accuracy,
+    return pick(metric, hr_predicted_by(run), run->validation_loss, run->validation_accuracy,
                 &run->validation_fit);
 }
 

@@ -68,6 +68,8 @@ static inline enum hr_predicted hr_predicted_of(const struct hr_dataset *dataset
                                     : HR_OF_CLASSES;
 }
 
+enum hr_predicted hr_predicted_by(const struct hr_run_result *run);
+
 /* The one that people look at first: accuracy, of values the rmse, of text the loss. */
 static inline enum hr_metric hr_metric_of(enum hr_predicted of)
 {
@@ -77,8 +79,7 @@ static inline enum hr_metric hr_metric_of(enum hr_predicted of)
 }
 enum hr_metric hr_metric_of_run(const struct hr_run_result *run);
 
-/* What the options ask a run to reach (--target-accuracy, --target-rmse, --target-loss), and of
- * which metric; 0: nothing. */
+/* What the options ask a run to reach (--time-to), and of which metric; 0: nothing. */
 struct hr_target {
     enum hr_metric metric;
     double value;

@@ -53,9 +53,8 @@ static const char *const here[][2] = {
     {"max-seconds", " time-limit hour hours minutes "},
     {"label-column", " label labels class-column target-column "},
     {"data", " dataset train input-file "},
-    {"test-data", " test "},
-    {"validation-fraction", " val validation "},
-    {"test-fraction", " test-size "},
+    {"test", " test-size "},
+    {"validation", " val "},
     {"folds", " cross-validation cv kfold k-fold n-splits "},
     {"model", " arch network layers "},
     {"workers", " num-workers nproc np ngpus world-size "},
@@ -132,7 +131,7 @@ const char *hr_why_not_here(const char *name)
 /* Options of earlier versions, the value that is done anyway (NULL: whatever it is), and what takes
  * their place. */
 static const char *const gone[][3] = {
-    {"confirm-seeds", NULL, "--search is confirmed on --confirm SEEDS"},
+    {"confirm-seeds", NULL, "--search is confirmed on confirm=SEEDS"},
     {"finalists", "3", "--search confirms the best three"},
     {"max-data", NULL, "--max-memory bounds pictures, too"},
     {"record-block", NULL, "hogwild is recorded in blocks of 16K"},

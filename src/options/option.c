@@ -15,7 +15,10 @@ struct hr_option_name hr_option_name(const struct hr_option *row)
 {
     const char *values = row->parameter ? row->with[0].values : "";
     struct hr_option_name name;
-    if (!row->parameter)
+    if (row->part)
+        snprintf(name.text, sizeof name.text, "--%s%s%s", row->with[0].option, values[0] ? " " : "",
+                 values[0] ? row->metavar : "");
+    else if (!row->parameter)
         snprintf(name.text, sizeof name.text, "--%s", row->name);
     else
         snprintf(name.text, sizeof name.text, "%s of --%s%s%.*s", row->metavar, row->with[0].option,
@@ -114,6 +117,7 @@ bool hr_option_store(const struct hr_option *row, void *base, const char *value)
     case HR_OPTION_EVERY:
         return store_every(field, value);
     case HR_OPTION_CONFIG:
+    case HR_OPTION_PARTS:
         break;
     }
     return false;
@@ -169,6 +173,7 @@ void hr_option_text(const struct hr_option *row, const void *base, char *text, s
         every_text(field, text, size);
         break;
     case HR_OPTION_CONFIG:
+    case HR_OPTION_PARTS:
         text[0] = '\0';
     }
 }
@@ -282,7 +287,9 @@ enum hr_status hr_option_set(const struct hr_option *row, void *base, const char
 {
     if (!hr_option_store(row, base, value))
         return hr_fail(HR_E_USAGE, "%s%s %s: expected %s", where, hr_option_name(row).text, value,
-                       row->words ? words_of(row).text : expected_of(row->kind));
+                       row->words                     ? words_of(row).text
+                       : row->kind == HR_OPTION_PARTS ? row->metavar
+                                                      : expected_of(row->kind));
     if (row->kind == HR_OPTION_COUNT && !row->usual && row->range.least >= 1)
         return hr_option_check(row, base, false); /* a 0 is no default here */
     return HR_OK;
@@ -392,7 +399,7 @@ const struct hr_option *hr_option_list_at(const struct hr_option_list *lists, si
 
 void hr_option_default(const struct hr_option *row, void *base)
 {
-    if (row->kind != HR_OPTION_CONFIG)
+    if (row->size)
         memset((char *)base + row->offset, 0, row->size);
     if (row->usual)
         HR_ASSERT(hr_option_store(row, base, row->usual));

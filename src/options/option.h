@@ -32,6 +32,7 @@ enum hr_option_kind {
     HR_OPTION_BYTES,         /* uint64_t */
     HR_OPTION_EVERY,         /* struct hr_every */
     HR_OPTION_CONFIG,        /* no field: a file of options */
+    HR_OPTION_PARTS,         /* no field: its parts have some */
 };
 
 /* What a field has to do with the result. */
@@ -136,6 +137,10 @@ struct hr_option {
      * says so: EPOCHS and FACTOR of --lr-schedule step:5,0.1. */
     bool parameter;
     bool of_any; /* behind any value, as with[0].values: --timeout 30s:10s */
+    /* The parameter is part of that option: all of its value, which says whose by what it reads as
+     * (--test 0.2), or with values "=" behind its metavar and after a comma or a semicolon
+     * (--expect accuracy=0.9,digest=D; --timeline run.json,steps=5:7). */
+    bool part;
     struct hr_option_range range;
 
     enum hr_option_models models;
@@ -159,6 +164,8 @@ struct hr_option {
     /* What else must hold where it is given; NULL: nothing. */
     enum hr_status (*check)(const struct hr_train_options *options);
 };
+
+#define HR_PART_OF(option, equals) .parameter = true, .part = true, .with = {{option, equals}}
 
 /* The rows of one section, of one struct. */
 struct hr_option_list {

@@ -80,11 +80,6 @@ static bool is_timed(const struct hr_train_options *o)
     return hr_budget_parse(o->budget, &budget) && budget.unit == HR_BUDGET_SECONDS;
 }
 
-static bool was_given(const struct hr_pair_run *r, const char *option)
-{
-    return r->cli && hr_cli_was_given(r->cli, option);
-}
-
 /* Does it add up gradients among workers, without servers? */
 static bool sums(const struct hr_strategy *s)
 {
@@ -231,12 +226,10 @@ static bool is_served(const struct hr_strategy *s)
       o->label_smoothing > 0)                                                                      \
     F(CLASS_WEIGHTS, "--class-weights", "class-weights", "--class-weights balanced",               \
       o->class_weights[0])                                                                         \
-    F(TO_ACCURACY, "--target-accuracy X", "target-accuracy", "--target-accuracy 0.9",              \
+    F(TO_ACCURACY, "--time-to accuracy=X", "target-accuracy", "--time-to accuracy=0.9",            \
       o->target_accuracy > 0)                                                                      \
-    F(TO_RMSE, "--target-rmse X", "target-rmse", "--target-rmse 0.5", o->target_rmse > 0)          \
-    F(TO_LOSS, "--target-loss X", "target-loss", "--target-loss 0.5", o->target_loss > 0)          \
-    F(EXPECTED, "--expect-accuracy X", "expect-accuracy", "--expect-accuracy 0.9",                 \
-      was_given(r, "expect-accuracy"))                                                             \
+    F(TO_RMSE, "--time-to rmse=X", "target-rmse", "--time-to rmse=0.5", o->target_rmse > 0)        \
+    F(TO_LOSS, "--time-to loss=X", "target-loss", "--time-to loss=0.5", o->target_loss > 0)        \
     F(INIT, "--init-weights FILE", "init-weights", "--init-weights w.safetensors",                 \
       o->init_weights[0])                                                                          \
     F(EARLY_STOP, "--early-stop", "early-stop", "--early-stop loss,3", o->early_stop[0])           \
@@ -444,12 +437,11 @@ const struct hr_feature_pair hr_pairs[] = {
     PAIR(SMOOTHING, REGRESS, SENSE, "it is of classes", "it without"),
     PAIR(SMOOTHING, NO_ENTROPY, SENSE, "it is of cross-entropy", "it without", WHERE(HAS_CLASSES)),
     PAIR(CLASS_WEIGHTS, REGRESS, SENSE, "they are of classes", "it without"),
-    PAIR(TO_ACCURACY, REGRESS, SENSE, "it is of classes", "--target-rmse"),
+    PAIR(TO_ACCURACY, REGRESS, SENSE, "it is of classes", "--time-to rmse=X"),
     PAIR(TO_RMSE, CLASSES, SENSE, "it is of values", "it with --task regress"),
     PAIR(TO_LOSS, TO_ACCURACY, SENSE, "one target is noted", "one of the two"),
     PAIR(TO_LOSS, TO_RMSE, SENSE, "one target is noted", "one of the two"),
-    PAIR(TO_ACCURACY, MF, SENSE, "it predicts numbers, and has no accuracy", "--target-rmse"),
-    PAIR(EXPECTED, MF, SENSE, "it predicts numbers, and has no accuracy", "--expect-rmse"),
+    PAIR(TO_ACCURACY, MF, SENSE, "it predicts numbers, and has no accuracy", "--time-to rmse=X"),
     PAIR(CLASSIFY, LINEAR, SENSE, "it predicts values", "logistic or svm, which predict classes"),
 
     /* Sparse models. */

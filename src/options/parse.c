@@ -188,8 +188,9 @@ static enum hr_status parse_option(struct hr_cli *cli, enum hr_command_bit comma
         optarg = argv[optind++];
     HR_TRY(hr_cli_refuse_empty(row, optarg, ""));
     if (row->parameter)
-        return hr_fail(HR_E_USAGE, "--%s%s%s: is said behind a colon: %s", row->name,
-                       optarg ? " " : "", optarg ? hr_printable(optarg).text : "",
+        return hr_fail(HR_E_USAGE, "--%s%s%s: is said %s: %s", row->name, optarg ? " " : "",
+                       optarg ? hr_printable(optarg).text : "",
+                       row->part ? "in another way" : "behind a colon",
                        hr_option_said(row, optarg ? optarg : "").text);
     return row->kind == HR_OPTION_CONFIG ? read_config(cli, command, optarg)
                                          : hr_sweep_set(cli, command, row->name, optarg, "");

@@ -95,7 +95,8 @@ const struct hr_option *hr_parameter_at(const struct hr_option *row, const char 
 {
     const struct hr_option *parameter;
     for (size_t i = 0; (parameter = hr_train_option_at(i)) != NULL; i++)
-        if (parameter->parameter && !strcmp(parameter->with[0].option, row->name) &&
+        if (parameter->parameter && !parameter->part &&
+            !strcmp(parameter->with[0].option, row->name) &&
             (parameter->of_any || is_value_of(value, parameter->with[0].values)) && k-- == 0)
             return parameter;
     return NULL;
@@ -106,7 +107,10 @@ struct hr_option_name hr_option_said(const struct hr_option *row, const char *va
     const bool is_switch = row->kind == HR_OPTION_FLAG;
     struct hr_option_name said;
     char name[64] = "";
-    if (row->parameter) {
+    if (row->part) {
+        snprintf(name, sizeof name, "%s%s", row->with[0].values[0] ? row->metavar : "",
+                 row->with[0].values);
+    } else if (row->parameter) {
         const struct hr_option *of = hr_train_option_find(row->with[0].option);
         const char *values = row->with[0].values;
         snprintf(name, sizeof name, "%.*s:", (int)strcspn(values, "|"), values);

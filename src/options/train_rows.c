@@ -227,11 +227,9 @@ static const struct hr_option training[] = {
     ROW("epoch-size", COUNT, epoch_size, DECIDES, "N", NULL,
         "samples an epoch; passes run on through epochs", .said = "the training set",
         RANGE(0, 0x1p40)),
-    ROW("validation-fraction", NUMBER, validation_fraction, DECIDES, "X", "0",
-        "of the training samples, drawn by the seed: they are not trained on; what is measured "
-        "while training is measured on them, and the test set is read once, at the end",
-        RANGE(0, 1), .range.below = true, .models = HR_OF_ALL_MODELS, SPARSE_RANGE(0, 1),
-        .sparse_range.below = true),
+    ROW("validation-fraction", NUMBER, validation_fraction, DECIDES, "X", "0", "",
+        HR_PART_OF("validation", ""), RANGE(0, 1), .range.below = true, .models = HR_OF_ALL_MODELS,
+        SPARSE_RANGE(0, 1), .sparse_range.below = true),
     ROW("batch-size", COUNT, batch_size, DECIDES, "N", "32", "samples a worker and step",
         RANGE(1, 1 << 20), .commands = BOTH | HR_BENCH_NETS | HR_INSPECT | HR_FORECAST,
         .sparse_usual = "1", .gpt_usual = "8", .first = true),
@@ -498,14 +496,12 @@ static const struct hr_option results[] = {
     ROW("digest-every", COUNT64, digest_every, ONCE, "N", NULL,
         "every N steps, digests of all tensors go into --json, so that hogring gate finds the step "
         "and the tensor where two runs part; they change no bit"),
-    ROW("target-accuracy", NUMBER, target_accuracy, AROUND, "X", NULL,
-        "note the seconds until it (0 to 1) is reached", RANGE(0, 1), .models = HR_OF_ALL_MODELS),
-    ROW("target-rmse", NUMBER, target_rmse, AROUND, "X", NULL,
-        "of values: note the seconds until the rmse is no more", RANGE(0, INFINITY),
-        .models = HR_OF_ALL_MODELS),
-    ROW("target-loss", NUMBER, target_loss, AROUND, "X", NULL,
-        "note the seconds until the loss that is measured is no more", RANGE(0, INFINITY),
-        .models = HR_OF_ALL_MODELS),
+    ROW("target-accuracy", NUMBER, target_accuracy, AROUND, "accuracy", NULL, "",
+        HR_PART_OF("time-to", "="), RANGE(0, 1), .models = HR_OF_ALL_MODELS),
+    ROW("target-rmse", NUMBER, target_rmse, AROUND, "rmse", NULL, "", HR_PART_OF("time-to", "="),
+        RANGE(0, INFINITY), .models = HR_OF_ALL_MODELS),
+    ROW("target-loss", NUMBER, target_loss, AROUND, "loss", NULL, "", HR_PART_OF("time-to", "="),
+        RANGE(0, INFINITY), .models = HR_OF_ALL_MODELS),
 };
 
 static const struct hr_option expert[] = {

@@ -75,7 +75,7 @@ static enum hr_status check_text(const struct hr_train_options *o, const struct 
     const char *option = o->augment[0]            ? "augment"
                          : o->normalize           ? "normalize"
                          : o->class_weights[0]    ? "class-weights"
-                         : o->target_accuracy > 0 ? "target-accuracy"
+                         : o->target_accuracy > 0 ? "time-to accuracy"
                          : hr_task_is_regress(o)  ? "task regress"
                                                   : NULL;
     if (!dataset->tokens.context || !option)

@@ -44,7 +44,7 @@ void hr_run_finish(struct hr_run *run);
 HR_CHECKED enum hr_status hr_memory_take(struct hr_run *run);
 
 /* --- evaluate.c: the test set, read once, where a validation split was held out */
-/* With --validation-fraction part job.dataset. HR_E_USAGE, HR_E_NOMEM. */
+/* With --validation X part job.dataset. HR_E_USAGE, HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_final_test_prepare(struct hr_run *run);
 /* Of its cells in the segment. */
 size_t hr_final_test_bytes(const struct hr_run *run);

@@ -19,14 +19,14 @@ trains() { hogring train --workers 2 --batch-size 8 --epochs 5 --quiet "$@"; }
   heaps pets cat dog; heaps swimmers dog eel; heaps all cat dog eel
   trains --data "$TMP/pets" --model "flatten, dense 2" --keep 1 --checkpoint-dir "$TMP/two" >/dev/null
   trains --data "$TMP/all" --model "flatten, dense 3" --keep 1 --checkpoint-dir "$TMP/three" >/dev/null
-  hogring eval "$TMP/three" --data "$TMP/swimmers" --expect-accuracy 0.95 --json "$TMP/e.json" >"$TMP/out"
+  hogring eval "$TMP/three" --data "$TMP/swimmers" --expect accuracy=0.95 --json "$TMP/e.json" >"$TMP/out"
   grep -q "^eel  *[0-9]* " "$TMP/out"; grep -q "cat *dog *eel$" "$TMP/out"
   [ "$(json "$TMP/e.json" '[c["name"] for c in d["classes"]], d["classes"][0]["samples"], sum(c["samples"] - sum(c["taken_for"].values()) for c in d["classes"]) == round(d["test_accuracy"] * sum(c["samples"] for c in d["classes"]))')" = "(['cat', 'dog', 'eel'], 0, True)" ]
   refused 2 "has samples of class \"eel\", which $TMP/two/step-00000020 does not know: it has cat, dog" eval "$TMP/two" --data "$TMP/swimmers"
   cp "$TMP"/three/step-*/model.safetensors "$TMP/m.safetensors"
-  hogring eval "$TMP/m.safetensors" --data "$TMP/swimmers" --expect-accuracy 0.95
+  hogring eval "$TMP/m.safetensors" --data "$TMP/swimmers" --expect accuracy=0.95
   hogring data pack "$TMP/swimmers" --out "$TMP/packed" >/dev/null
-  hogring eval "$TMP/three" --data "$TMP/packed" --expect-accuracy 0.95
+  hogring eval "$TMP/three" --data "$TMP/packed" --expect accuracy=0.95
   refused 2 "has samples of class \"eel\"" eval "$TMP/two" --data "$TMP/packed"
   hogring inspect "$TMP/three" | grep -q "hogring.class_names = cat,dog,eel"
 }
@@ -59,19 +59,19 @@ open(sys.argv[2], "wb").write(struct.pack("<Q", len(text)) + text + data[8 + siz
 PY
   foreign=("$TMP/foreign.safetensors" --model "flatten, dense 3" --data "$TMP/pets")
   refused 2 "has 3 outputs, expected 2, the classes (--classes says which ones the data lacks)" eval "${foreign[@]}" --classes cat,dog
-  hogring eval "${foreign[@]}" --classes cat,dog,eel --expect-accuracy 0.95
-  hogring eval "${foreign[@]}" --data "$TMP/all" --expect-accuracy 0.95 2>"$TMP/stderr"
+  hogring eval "${foreign[@]}" --classes cat,dog,eel --expect accuracy=0.95
+  hogring eval "${foreign[@]}" --data "$TMP/all" --expect accuracy=0.95 2>"$TMP/stderr"
   grep -q "does not say its classes: they are taken for cat, dog, eel" "$TMP/stderr"
   refused 2 "has samples of class \"dog\", which --classes does not know: it has cat, eel" data info "$TMP/pets" --classes cat,eel
   hogring data info "$TMP/pets" --classes cat,dog,eel | grep -q "classes   3"
   hogring data info digits --classes 12 | grep -q "classes   12"
-  trains --data "$TMP/pets" --test-data "$TMP/all" --classes cat,dog,eel --model "flatten, dense 3" --record "$TMP/trace" >/dev/null
+  trains --data "$TMP/pets" --test "$TMP/all" --classes cat,dog,eel --model "flatten, dense 3" --record "$TMP/trace" >/dev/null
   hogring replay "$TMP/trace" >/dev/null
-  refused 3 "only test samples have the label \"eel\"; --classes lists all classes when that is meant" train --data "$TMP/pets" --test-data "$TMP/all"
+  refused 3 "only test samples have the label \"eel\"; --classes lists all classes when that is meant" train --data "$TMP/pets" --test "$TMP/all"
   printf '%s\n' '0 1:3 2:1' '1 1:2 3:5' '0 2:4' >"$TMP/ratings" # labels are users
   printf '2 1:3\n' >"$TMP/strangers"
-  refused 3 "only test samples have the label \"2\"" train --model mf --data "$TMP/ratings" --test-data "$TMP/strangers"
-  hogring train --model mf --data "$TMP/ratings" --test-data "$TMP/strangers" --classes 3 --quiet >/dev/null
+  refused 3 "only test samples have the label \"2\"" train --model mf --data "$TMP/ratings" --test "$TMP/strangers"
+  hogring train --model mf --data "$TMP/ratings" --test "$TMP/strangers" --classes 3 --quiet >/dev/null
 }
 
 # says_what_it_said RESULTS: its classes have the samples of the test set, and their right answers are its accuracy.
@@ -81,7 +81,7 @@ says_what_it_said() {
 
 @test "train and compare say what the test samples were answered with, as eval does" {
   digits=(train --model softmax --epochs 2 --quiet --json "$TMP/t.json")
-  for how in "--clock virtual" "--launch process" "--launch process --validation-fraction 0.2" "--early-stop accuracy,1 --lr 30 --epochs 4" "--schedule explore:3 --strategy ps-async"; do
+  for how in "--clock virtual" "--launch process" "--launch process --validation 0.2" "--early-stop accuracy,1 --lr 30 --epochs 4" "--schedule explore:3 --strategy ps-async"; do
     hogring "${digits[@]}" $how >/dev/null 2>&1
     says_what_it_said "$TMP/t.json"
   done

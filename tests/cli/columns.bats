@@ -86,9 +86,9 @@ PY
   awk -F";" -v OFS=";" '{ print $4, $5, $1, $2, $3 }' "$TMP/no-id.csv" >"$TMP/order.csv"
   sed 1,2d "$TMP/people.csv" >"$TMP/no-header.csv"
   run=(train --data "$TMP/people.csv" "${recipe[@]}" --model softmax --workers 1 --batch-size 4 --epochs 2 --quiet)
-  hogring "${run[@]}" --test-data "$TMP/no-id.csv" >/dev/null
-  hogring "${run[@]}" --label-column 6 --test-data "$TMP/order.csv" >/dev/null
-  refused 3 "has no column \"lives\", the label" "${run[@]}" --test-data "$TMP/no-label.csv"
+  hogring "${run[@]}" --test "$TMP/no-id.csv" >/dev/null
+  hogring "${run[@]}" --label-column 6 --test "$TMP/order.csv" >/dev/null
+  refused 3 "has no column \"lives\", the label" "${run[@]}" --test "$TMP/no-label.csv"
   hogring "${run[@]}" --label-column 6 --checkpoint-dir "$TMP/run" >/dev/null
   hogring eval "$TMP/run" --json "$TMP/a.json" >/dev/null
   hogring eval "$TMP/run" --data "$TMP/order.csv" --json "$TMP/b.json" >/dev/null
@@ -186,7 +186,7 @@ PY
   refused 3 "line 1: column 3 is called \"y\", as the label is" data info --data "$TMP/t.csv"
   table a,b,y 1
   refused 2 "--split group:a,b: 2 columns, expected one" data info --data "$TMP/t.csv" --split group:a,b
-  hogring train --data "$TMP/t.csv" --test-data "$TMP/t.csv" --split last --model softmax --epochs 1 --quiet 2>&1 >/dev/null | grep -q -- "--split last holds nothing out"
+  hogring train --data "$TMP/t.csv" --test "$TMP/t.csv" --split last --model softmax --epochs 1 --quiet 2>&1 >/dev/null | grep -q -- "--split last holds nothing out"
   printf 'a,b,y\nNA,u,0\n1,NA,1\n' >"$TMP/holes.csv"
   refused 3 "something is missing in each of its 2 rows" data info --data "$TMP/holes.csv" --missing drop --one-hot b
   sed 2s/NA/2/ "$TMP/holes.csv" >"$TMP/hole.csv"
@@ -241,7 +241,7 @@ PY
   # groups that are all among the test samples hold nothing out a second time, and one is left to train on
   { echo g,x,y && for i in $(seq 0 40); do echo "$([ $i = 40 ] && echo c || echo g$((i % 2))),$i,$((i % 2))"; done; } >"$TMP/few.csv"
   for seed in 1 2 3 4 5 6; do
-    hogring train --data "$TMP/few.csv" --split group:g --validation-fraction 0.3 --seed $seed --model softmax --workers 1 --epochs 1 --quiet >/dev/null
+    hogring train --data "$TMP/few.csv" --split group:g --validation 0.3 --seed $seed --model softmax --workers 1 --epochs 1 --quiet >/dev/null
   done
 }
 
@@ -270,7 +270,7 @@ PY
   [ "$(json "$TMP/train.json" 'd["runs"][0]["test_scores"]')" = "$(json "$TMP/with.json" '{k: d[k] for k in ("balanced_accuracy", "macro_f1", "roc_auc")}')" ]
   [ "$(json "$TMP/train.json" 'd["runs"][0]["best"]["metric"], d["runs"][0]["best"]["value"] == max(p["test_scores"]["roc_auc"] for p in d["runs"][0]["curve"])')" = "('roc_auc', True)" ]
   grep -q balanced "$TMP/out"
-  hogring train --data "$TMP/rare.csv" --split stratified --model softmax --workers 1 --epochs 40 --early-stop macro_f1,2 --validation-fraction 0.3 --quiet --json "$TMP/stop.json" >/dev/null
+  hogring train --data "$TMP/rare.csv" --split stratified --model softmax --workers 1 --epochs 40 --early-stop macro_f1,2 --validation 0.3 --quiet --json "$TMP/stop.json" >/dev/null
   [ "$(json "$TMP/stop.json" '(lambda r: (r["best"]["value"] == max(p["validation_scores"]["macro_f1"] for p in r["curve"]), r["best"]["value"] == r["validation_scores"]["macro_f1"], r["test_scores"] is not None, r["curve"][-1]["test_scores"]))(d["runs"][0])')" = "(True, True, True, None)" ]
   hogring train --data digits --model softmax --epochs 1 --json "$TMP/even.json" >"$TMP/out"
   [ "$(json "$TMP/even.json" 'd["runs"][0]["test_scores"]["roc_auc"], d["runs"][0]["test_scores"]["macro_f1"] > 0.5')" = "(None, True)" ]
@@ -311,8 +311,8 @@ PY
   refused 2 "--folds: is not supported with --seeds" compare --data "$TMP/f.csv" --folds 3 --seeds 2 --quiet
   refused 2 "--folds 1: expected 2" compare --data "$TMP/f.csv" --folds 1 --quiet
   refused 2 "--split fold:6/5" train --data "$TMP/f.csv" --split fold:6/5 --quiet
-  refused 2 "--test-fraction: is not supported with folds" train --data "$TMP/f.csv" --split fold:1/5 --test-fraction 0.3 --quiet
-  refused 2 "--test-data: is not supported with folds" train --data "$TMP/f.csv" --split fold:1/5 --test-data "$TMP/f.csv" --quiet
+  refused 2 "--test X: is not supported with folds" train --data "$TMP/f.csv" --split fold:1/5 --test 0.3 --quiet
+  refused 2 "--test FILE: is not supported with folds" train --data "$TMP/f.csv" --split fold:1/5 --test "$TMP/f.csv" --quiet
 }
 
 @test "a label that is dropped moves aloud, and an npz file is refused with the way out of it" {
@@ -334,7 +334,7 @@ PY
 
 @test "what is likely meant otherwise is said: samples tested on that are trained on, channels last, files not read" {
   printf 'x,y\n1,a\n2,b\n3,a\n' >"$TMP/t.csv"
-  hogring data info --data "$TMP/t.csv" --test-data "$TMP/t.csv" 2>&1 | grep -q "is the file of --data, too"
+  hogring data info --data "$TMP/t.csv" --test "$TMP/t.csv" 2>&1 | grep -q "is the file of --data, too"
   [ "$(hogring data info --data "$TMP/t.csv" 2>&1 >/dev/null)" = "" ]
   printf 'x,x,y\n1,2,a\n2,3,b\n3,4,a\n' >"$TMP/twice.csv"
   hogring data info --data "$TMP/twice.csv" 2>&1 | grep -q "two columns have one name"

@@ -22,9 +22,9 @@ labels() {
 
 @test "while they run, entries go by what stands in the list" {
   hogring compare --model softmax --epochs 1 --strategies hogwild,hogwild:workers=4 2>&1 >/dev/null | grep -q "^run 2 of 2  hogwild:workers=4 seed 1  "
-  run hogring compare "${quick[@]}" --strategies hogwild:workers=4,hogwild --expect-accuracy 0.9999
+  run hogring compare "${quick[@]}" --strategies hogwild:workers=4,hogwild --expect accuracy=0.9999
   [ "$status" = 1 ]
-  [[ $output == *"--expect-accuracy 0.9999: hogwild 4 workers, seed 1, reached 0."* ]]
+  [[ $output == *"--expect accuracy=0.9999: hogwild 4 workers, seed 1, reached 0."* ]]
 }
 
 @test "a loss that ends above where it began is warned of" {
@@ -60,8 +60,8 @@ labels() {
 }
 
 @test "what holds for all runs is no setting of one" {
-  for setting in data=iris.csv seed=3 seeds=2 test-fraction=0.3 test-data=a.csv label-column=x header=yes \
-    json=a.json plot=a.svg quiet=on concurrent=on config=a.ini expect-accuracy=0.9 target-accuracy=0.9 clock=virtual; do
+  for setting in data=iris.csv seed=3 seeds=2 test=0.3 test-data=a.csv label-column=x header=yes \
+    json=a.json plot=a.svg quiet=on concurrent=on config=a.ini expect=accuracy target-accuracy=0.9 clock=virtual; do
     refused 2 "--strategies: allreduce:$setting: --${setting%=*} is one for all" compare --strategies "ps-sync,allreduce:$setting"
   done
   refused 2 "--strategies: --epoch: unknown option; did you mean --epochs" compare --strategies allreduce:epoch=1
@@ -88,7 +88,7 @@ labels() {
 
 # The same words in the sentence below the table, in JSON and on the page; the command is the user's own.
 @test "strategies whose updates are unlike are not compared by score, but with a command that does" {
-  hogring compare --workers 4 --epochs 2 --model "flatten, dense 10" --seeds 2 --target-accuracy 0.5 --quiet --clock virtual \
+  hogring compare --workers 4 --epochs 2 --model "flatten, dense 10" --seeds 2 --time-to accuracy=0.5 --quiet --clock virtual \
     --strategies allreduce,ps-sync,ps-async --json "$TMP/it's.json" --report "$TMP/page.html" --plot "$TMP/p.svg" >"$TMP/said"
   grep -q "^Not a fair comparison: 24 updates of 128 samples against 90 of 32, at lr 0.05, momentum 0.9: .*(about [0-9]* .*): hogring compare --workers 4 " "$TMP/said"
   grep -q "^Speed: " "$TMP/said"

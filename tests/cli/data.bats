@@ -30,15 +30,15 @@ linear=(--model "flatten, dense 3")
 
 @test "CSV, TSV, libsvm and npy data train to a sensible accuracy in one epoch" {
   make_data
-  trains --data "$TMP/a.csv" "${linear[@]}" --expect-accuracy 0.9
-  trains --data "$TMP/a.tsv" --header no --label-column 1 "${linear[@]}" --expect-accuracy 0.9
-  trains --data "$TMP/a.txt" --index-base 1 --features 2 "${linear[@]}" --expect-accuracy 0.9
-  trains --data "$TMP/npy" "${linear[@]}" --expect-accuracy 0.9
+  trains --data "$TMP/a.csv" "${linear[@]}" --expect accuracy=0.9
+  trains --data "$TMP/a.tsv" --header no --label-column 1 "${linear[@]}" --expect accuracy=0.9
+  trains --data "$TMP/a.txt" --index-base 1 --features 2 "${linear[@]}" --expect accuracy=0.9
+  trains --data "$TMP/npy" "${linear[@]}" --expect accuracy=0.9
 }
 
 @test "CIFAR data train, on one channel of three" {
   make_data
-  hogring train --data "$TMP/cifar" --model "flatten, dense 10" --batch-size 8 --epochs 3 --quiet --lr 0.002 --expect-accuracy 0.6
+  hogring train --data "$TMP/cifar" --model "flatten, dense 10" --batch-size 8 --epochs 3 --quiet --lr 0.002 --expect accuracy=0.6
 }
 
 @test "packed data give the weights of their source, and eval and compare take them" {
@@ -53,7 +53,7 @@ linear=(--model "flatten, dense 3")
       [ "$(json "$TMP/a.json" "$key")" = "$(json "$TMP/b.json" "$key")" ]
     done
   done
-  hogring eval "$TMP/c.a.csv" --data "$TMP/a.csv" --test-fraction 0.5 --expect-accuracy 0.9
+  hogring eval "$TMP/c.a.csv" --data "$TMP/a.csv" --test 0.5 --expect accuracy=0.9
   hogring compare --data "$TMP/a.csv" "${linear[@]}" --strategies allreduce,hogwild --epochs 1 --quiet >/dev/null
 }
 
@@ -119,7 +119,7 @@ END
 
 @test "a test file is used whole, and the options stand in the JSON" {
   make_data
-  trains --data "$TMP/a.csv" --test-data "$TMP/a.csv" --label-column kind "${linear[@]}" --json "$TMP/out.json"
+  trains --data "$TMP/a.csv" --test "$TMP/a.csv" --label-column kind "${linear[@]}" --json "$TMP/out.json"
   [ "$(json "$TMP/out.json" 'd["config"]["data"]["test"]')" = 600 ]
   [ "$(json "$TMP/out.json" 'd["config"]["data"]["options"]["label-column"]')" = kind ]
 }
@@ -142,9 +142,9 @@ END
   refused 3 "line 3, column 1, a: \"nan\", expected a finite number" train --data "$TMP/x"
   refused 2 "--header maybe: expected yes, no or auto" train --data "$TMP/a.csv" --header maybe
   refused 2 "--index-base 2: expected 0, 1 or auto" train --data "$TMP/a.txt" --index-base 2
-  refused 2 "--test-fraction 0: expected more than 0" train --data "$TMP/a.csv" --test-fraction 0
+  refused 2 "--test 0: expected more than 0" train --data "$TMP/a.csv" --test 0
   refused 2 "--features: is not supported for csv data" train --data "$TMP/a.csv" --features 3
-  refused 2 "--test-data: is not supported for idx data" train --test-data "$TMP/a.csv"
+  refused 2 "--test FILE: is not supported for idx data" train --test "$TMP/a.csv"
   refused 2 "--label-column nobody: expected a name of the header" train --data "$TMP/a.csv" --label-column nobody
   refused 2 "where to?" data pack --data "$TMP/a.csv"
   refused 2 "--out: is not supported for data info" data info --out x

@@ -2,7 +2,7 @@
 # A run that stops early, and the checkpoint that was the best.
 load support
 
-own=(--model softmax --lr 2 --epochs 40 --workers 2 --validation-fraction 0.2)
+own=(--model softmax --lr 2 --epochs 40 --workers 2 --validation 0.2)
 stop=(--early-stop loss,2)
 of() { json "$1" "d['runs'][0]['$2']"; }
 

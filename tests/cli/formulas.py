@@ -199,7 +199,7 @@ def check_validation_split():
     for index in range(40):
         net.step([(x[rest[s]], y[rest[s]]) for _, s in samples_of(9, len(rest), 720, 50, index)], 0.1)
     tensors, _ = trained("train", "--model", "softmax", "--workers", 3, "--seed", 9, "--global-batch-size", 50, "--epoch-size", 720,
-                              "--validation-fraction", 0.25, "--max-steps", 40, "--lr", 0.1, "--momentum", 0)
+                              "--validation", 0.25, "--max-steps", 40, "--lr", 0.1, "--momentum", 0)
     net.compare(tensors, "1")
 
 def check_running_statistics():

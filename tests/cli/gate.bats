@@ -311,7 +311,7 @@ END
   refused 2 "an entry of --strategies has max-seconds=1: the clock ended it" gate "$TMP/edited.json"
   hogring compare "${small[@]}" --strategies ps-async --seeds 2 --orders 2 --json "$TMP/orders.json" >/dev/null
   refused 3 "was made with --orders: ps-async has several runs with seed 1" gate "$TMP/orders.json"
-  hogring simulate --quiet --search "strategy=allreduce,ssp" --workers 2 --max-steps 4 --target-accuracy 0.1 --json "$TMP/search.json" >/dev/null
+  hogring simulate --quiet --search "strategy=allreduce,ssp" --workers 2 --max-steps 4 --time-to accuracy=0.1 --json "$TMP/search.json" >/dev/null
   refused 3 "was written by simulate --search" gate "$TMP/search.json"
   refused 2 '--slower "": expected X%' gate "$TMP/b.json" --slower ""
   edited "$TMP/b.json" 'd["config"]["data"]["digest"] = "0"'; refused 2 "its data are others" gate "$TMP/edited.json" "$TMP/b.json"

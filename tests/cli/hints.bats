@@ -23,7 +23,7 @@ trains() { hogring train --workers 1 --epochs 1 --max-steps 5 --model "flatten, 
   refused 2 "--task cluster: expected auto, classify or regress" train --task cluster
   trains 8 --data "$TMP/y" --classes 0,0.5,1,1.5,2,2.5,3,3.5 --quiet
   table "$TMP/other" x,score "(i, i / 7)"
-  refused 2 "look like values and not like classes (only test samples have \"0.14285714285714285\"): --task regress predicts values" train --data "$TMP/y" --test-data "$TMP/other"
+  refused 2 "look like values and not like classes (only test samples have \"0.14285714285714285\"): --task regress predicts values" train --data "$TMP/y" --test "$TMP/other"
 }
 
 @test "honest classes are trained on: digits, letters, a hundred of two samples each" {
@@ -156,9 +156,9 @@ for name, scales in ("mixed", (6, 150, 2)), ("alike", (6, 40, 9)):
 }
 
 @test "an accuracy above 1 is refused at once" {
-  refused 2 "--expect-accuracy 95: expected 0 to 1, as 0.95" train --expect-accuracy 95
-  refused 2 "--expect-accuracy 95: expected 0 to 1" eval nowhere --expect-accuracy 95
-  refused 2 "--target-accuracy 95: expected 0 to 1" train --target-accuracy 95
+  refused 2 "--expect accuracy=95: expected 0 to 1, as 0.95" train --expect accuracy=95
+  refused 2 "--expect accuracy=95: expected 0 to 1" eval nowhere --expect accuracy=95
+  refused 2 "--time-to accuracy 95: expected 0 to 1" train --time-to accuracy=95
 }
 
 @test "tensors that a model has no place for are named" {

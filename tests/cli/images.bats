@@ -19,7 +19,7 @@ two_classes() { for c in ant bee; do a_png "$1/$c/1.png" 10 6 4 $2; a_png "$1/$c
   grep -q "^ *7 *136 train *43 test   7$" "$TMP/info"
   hogring data pack --data "$TMP/digits" --out "$TMP/packed" >"$TMP/out"
   [ "$(digest "$TMP/packed")" = "$(digest "$TMP/digits")" ]
-  hogring train --data "$TMP/digits" --epochs 10 --expect-accuracy 0.93 --checkpoint-dir "$TMP/saved" --quiet >"$TMP/out"
+  hogring train --data "$TMP/digits" --epochs 10 --expect accuracy=0.93 --checkpoint-dir "$TMP/saved" --quiet >"$TMP/out"
   hogring eval "$TMP/saved" --data "$TMP/digits" >"$TMP/out"
   hogring train --data "$TMP/digits" --model cnn --resize 12x10 --epochs 1 --quiet --json "$TMP/json" >"$TMP/out"
   [ "$(json "$TMP/json" 'd["config"]["data"]["options"]["resize"]')" = 12x10 ]
@@ -94,7 +94,7 @@ END
   a_png "$TMP/s/test/cow/1.png" 1 6 4
   refused 3 "s/test/cow: $TMP/s/train has no such class; --classes lists all" data info "$TMP/s"
   hogring data info "$TMP/s" --classes ant,bee,cow >"$TMP/out"
-  refused 2 "--test-fraction: is not supported where there is $TMP/s/test" data info "$TMP/s" --test-fraction 0.5
+  refused 2 "--test X: is not supported where there is $TMP/s/test" data info "$TMP/s" --test 0.5
 }
 
 @test "files that are no pictures are refused, whichever thread finds them" {

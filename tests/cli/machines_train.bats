@@ -71,7 +71,7 @@ load machines_support
 @test "hogwild inside machines, averaged between them: one model, and every sample" {
   local at=$BATS_TEST_TMPDIR library
   for library in openmpi mpich; do
-    several $library 2 --workers 4 --epochs 3 --strategy hogwild --sync-every 4 --expect-accuracy 0.7 --json "$at/run"
+    several $library 2 --workers 4 --epochs 3 --strategy hogwild --sync-every 4 --expect accuracy=0.7 --json "$at/run"
     [ "$status" -eq 0 ] || { echo "$output"; return 1; }
     [[ "$output" == *"sync-every 4, machines averaged"* ]] || { echo "$output"; return 1; }
     [ "$(json "$at/run" 'd["runs"][0]["updates"], d["runs"][0]["samples"]')" = "(135, 4314)" ]
@@ -156,7 +156,7 @@ EOF
   several mpich 2 --workers 4 --quiet --inject nan:3@step=5
   [ "$status" -eq 1 ]
   [ "$(grep -c "rank 3 (on m1), step 5: the gradient is not finite" <<<"$output")" = 1 ]
-  several mpich 2 --epochs 1 --quiet --workers 4 --expect-accuracy 101
+  several mpich 2 --epochs 1 --quiet --workers 4 --expect accuracy=101
   [ "$status" -eq 1 ] || [ "$status" -eq 2 ]
 }
 

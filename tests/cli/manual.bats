@@ -68,7 +68,7 @@ joined() { sed -e ':more' -e '/\\$/{N;s/\\\n *//;bmore' -e '}' "$1"; }
   { joined README.md | sed -n 's/^hogring compare /    &/p'; joined src/show/manual/start.txt | grep '^    hogring compare'; } >"$TMP/in_readme"
   for t in data validation compare strategies optimizers tune forecast virtual-time sparse record checkpoints failures inject ci gate; do
     joined "src/show/manual/$t.txt" | grep -E '^    hogring ' | grep -vxFf "$TMP/in_readme" |
-      grep -vE 'bench|--workers 256|--expect-digest D|--model "conv|values.libsvm' >"$TMP/$t.sh"
+      grep -vE 'bench|--workers 256|--expect digest=D|--model "conv|values.libsvm' >"$TMP/$t.sh"
     grep '^    hogring compare' "$TMP/$t.sh" >>"$TMP/in_readme" || true
     [ -n "${HOGRING_LONG:-}" ] || [ $t = gate ] || sed -i '/--tune --seeds/d; s/--seeds [0-9]*/--seeds 2/' "$TMP/$t.sh"
     mkdir "$TMP/$t"

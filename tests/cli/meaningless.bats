@@ -97,7 +97,7 @@ hogring: warning: --inject: server 0 never died: the run was over before 90 s" ]
 @test "replay: nothing is kept of what never was" {
   hogring train "${quick[@]}" --strategy ps-async --record "$TMP/run.trace" >/dev/null 2>&1
   refused 2 "--keep: where?" replay "$TMP/run.trace" --keep 1
-  for option in "checkpoint-dir $TMP/again" "keep 1" "max-steps 3" "expect-accuracy 0.1"; do
+  for option in "checkpoint-dir $TMP/again" "keep 1" "max-steps 3" "expect accuracy=0.1"; do
     refused 2 "--${option% *}: is not supported with --what-if" replay "$TMP/run.trace" --what-if staleness=1 --$option
   done
   [ ! -e "$TMP/again" ]

@@ -12,7 +12,7 @@ check() { python3 "$BATS_TEST_DIRNAME/page_check.py" "$@"; }
   check "$TMP/compare.html" "$TMP/compare.json"
   grep -q '<p class="conclusion">Not a fair comparison: ' "$TMP/compare.html" # the verdict in words
   hogring compare "${quick[@]}" --epochs 2 --workers 2 --seeds 2 --orders 2 --clock virtual --compute-time 'uniform(1ms,2ms)' --strategies allreduce,ps-sync,ssp \
-    --target-accuracy 0.2 --margin 5 --report "$TMP/tests.html" --json "$TMP/tests.json" >/dev/null
+    --time-to accuracy=0.2 --margin 5 --report "$TMP/tests.html" --json "$TMP/tests.json" >/dev/null
   check "$TMP/tests.html" "$TMP/tests.json"
   [ "$(json "$TMP/tests.json" 'len(d["comparison"]["comparisons"])')" = 9 ]
   hogring simulate "${quick[@]}" --workers 64 --epochs 2 --batch-size 2 --strategy ps-async --report "$TMP/simulate.html" --json "$TMP/simulate.json" >/dev/null
@@ -86,10 +86,10 @@ hogring: warning: $TMP/a.json is given twice: it counts once" ]
 @test "names out of data, commands and classes are text and nothing else" {
   evil='<script>alert(1)<!--"&amp;.csv'
   printf 'a,b,label\n1,2,<img src=x onerror=alert(1)>\n2,1,b&\n1,3,b&\n2,2,<img src=x onerror=alert(1)>\n3,1,b&\n' >"$TMP/$evil"
-  hogring train --model softmax --epochs 2 --quiet --data "$TMP/$evil" --test-fraction 0.4 --batch-size 2 --workers 1 \
+  hogring train --model softmax --epochs 2 --quiet --data "$TMP/$evil" --test 0.4 --batch-size 2 --workers 1 \
     --checkpoint-dir "$TMP/run.d" --report "$TMP/page.html" >/dev/null
   check "$TMP/page.html"
-  hogring eval "$TMP/run.d" --data "$TMP/$evil" --test-fraction 0.4 --json "$TMP/eval.json" >/dev/null
+  hogring eval "$TMP/run.d" --data "$TMP/$evil" --test 0.4 --json "$TMP/eval.json" >/dev/null
   hogring report "$TMP/eval.json" --out "$TMP/eval.html" >/dev/null
   check "$TMP/eval.html"
   [ "$(grep -c '<script' "$TMP/page.html")" = 2 ]

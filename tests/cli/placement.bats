@@ -71,7 +71,7 @@ started() {
   want=$(hogring train "${sync[@]}" --json - | python3 -c 'import json, sys; print(json.load(sys.stdin)["runs"][0]["weights_digest"])')
   hogring train "${sync[@]}" --placement colocated --max-steps 7 --checkpoint-dir "$TMP/saved" >/dev/null
   for placement in dedicated colocated; do
-    hogring train "${sync[@]}" --resume "$TMP/saved" --placement $placement --expect-digest "$want" >/dev/null 2>&1
+    hogring train "${sync[@]}" --resume "$TMP/saved" --placement $placement --expect digest="$want" >/dev/null 2>&1
   done
 }
 

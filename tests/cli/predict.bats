@@ -238,7 +238,7 @@ END
 @test "eval takes the label that the model was trained with, and refuses columns in another order" {
   flowers "$TMP/first.csv" 200 1 'kind|a,b|petal width|petal length'
   hogring train --data "$TMP/first.csv" --label-column kind --model mlp --workers 1 --epochs 5 --normalize --quiet --checkpoint-dir "$TMP/m" >/dev/null
-  hogring eval "$TMP/m" --data "$TMP/first.csv" --expect-accuracy 0.9 | head -n 1 >"$TMP/said"
+  hogring eval "$TMP/m" --data "$TMP/first.csv" --expect accuracy=0.9 | head -n 1 >"$TMP/said"
   hogring eval "$TMP/m" --data "$TMP/first.csv" --label-column kind | head -n 1 | cmp - "$TMP/said"
   hogring eval "$TMP/m" --data "$TMP/first.csv" --label-column 1 | head -n 1 | cmp - "$TMP/said"
   flowers "$TMP/other.csv" 200 1 'kind|petal width|a,b|petal length'

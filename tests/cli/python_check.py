@@ -132,8 +132,8 @@ class Runs(unittest.TestCase):
         run = hogring.train(X, Y, lr=np.float64(0.1), optimizer="sgd:nesterov", normalize=False, seed=np.int64(3), clip_norm=None, **QUICK)
         self.assertEqual((run.lr, run.seed, run.document["given"]["nesterov"]), (0.1, 3, "on"))
         for options, code, line in (({"bogus": 1}, 2, "^--bogus: unknown option"), ({"device": "cuda"}, 2, "there is no code for GPUs"),
-                                    ({"model": "transformer"}, 2, "the transformers here"), ({"expect_accuracy": 1.1}, 2, "expect-accuracy"),
-                                    ({"data": "digits"}, 2, "X and data"), ({"expect_digest": "0" * 32}, 1, "digest")):
+                                    ({"model": "transformer"}, 2, "the transformers here"), ({"expect": "accuracy=1.1"}, 2, "expect accuracy"),
+                                    ({"data": "digits"}, 2, "X and data"), ({"expect": "digest=" + "0" * 32}, 1, "digest")):
             with self.assertRaisesRegex(hogring.Error, line) as raised:
                 hogring.train(X, Y, **{**QUICK, **options})
             self.assertEqual(raised.exception.exit_code, code)

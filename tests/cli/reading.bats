@@ -56,14 +56,14 @@ END
     alike ""
   done <<END
 numbers.csv --model softmax --header yes
-numbers.csv --model softmax --test-fraction 0.5 --label-column 4
+numbers.csv --model softmax --test 0.5 --label-column 4
 numbers.csv --model mlp --target 3,2 --normalize
-numbers.csv --model mlp --target 3 --header yes --test-fraction 0.4 --validation-fraction 0.2
+numbers.csv --model mlp --target 3 --header yes --test 0.4 --validation 0.2
 rows.libsvm --model logistic --index-base 0
 rows.libsvm --model softmax --features 10 --index-base 0 --early-stop loss,1
-rows.libsvm --model softmax --classes -1,0,1 --test-fraction 0.1
-pairs.libsvm --model mlp --task regress --test-fraction 0.3
-pictures --model softmax --resize 4x4 --test-fraction 0.4
+rows.libsvm --model softmax --classes -1,0,1 --test 0.1
+pairs.libsvm --model mlp --task regress --test 0.3
+pictures --model softmax --resize 4x4 --test 0.4
 digits --model softmax
 END
 }
@@ -71,7 +71,7 @@ END
 @test "the data that it was trained on are known by their content, and tested on what was held out" {
   inside
   table train.csv 200 1 && table test.csv 100 2 && table watch.csv 50 3
-  trained train.csv --model mlp --test-data test.csv --validation-data watch.csv
+  trained train.csv --model mlp --test test.csv --validation watch.csv
   alike ""
   alike train.csv
   cp train.csv copy.csv
@@ -89,8 +89,8 @@ END
   hogring eval c --data copy.csv >said 2>stderr # other data, for all that can be known
   grep -q "some may have been trained on" stderr
   # Packed, they are the same.
-  trained train.csv --model mlp --test-fraction 0.1
-  hogring data pack train.csv --test-fraction 0.1 --out train.hrp >/dev/null
+  trained train.csv --model mlp --test 0.1
+  hogring data pack train.csv --test 0.1 --out train.hrp >/dev/null
   alike train.hrp
   # Rows appended make another file.
   cp train.csv longer.csv && printf '1,2,p\n' >>longer.csv
@@ -111,26 +111,26 @@ END
 @test "what is given wins, and where figures may differ a line says so" {
   inside
   table train.csv 200 1 && table test.csv 100 2
-  trained train.csv --model mlp --test-fraction 0.1
-  alike train.csv --test-fraction 0.1 --label-column label --header yes
-  hogring eval c --data train.csv --test-fraction 0.5 >said 2>stderr
+  trained train.csv --model mlp --test 0.1
+  alike train.csv --test 0.1 --label-column label --header yes
+  hogring eval c --data train.csv --test 0.5 >said 2>stderr
   tested 100
-  grep -q -- "--test-fraction 0.5: c/step-.* was trained with 0.1" stderr
-  hogring eval c --data train.csv --test-data test.csv >said 2>stderr
+  grep -q -- "--test 0.5: c/step-.* was trained with 0.1" stderr
+  hogring eval c --data train.csv --test test.csv >said 2>stderr
   tested 100
-  grep -q -- "--test-data test.csv: c/step-.* was trained with none" stderr
+  grep -q -- "--test test.csv: c/step-.* was trained with none" stderr
   # Read otherwise they are the same data still: 20 are tested.
   awk -F, -v OFS=, 'NR == 1 { print $1, $2, "y", "z" } NR > 1 { print $1, $2, NR % 2, NR % 3 % 2 }' train.csv >two.csv
-  trained two.csv --model softmax --label-column y --test-fraction 0.1
+  trained two.csv --model softmax --label-column y --test 0.1
   hogring eval c --data two.csv --label-column z >said 2>stderr
   tested 20
   grep -q -- "--label-column z: c/step-.* was trained with y" stderr
-  trained train.csv --model mlp --test-fraction 0.1 --classes q,p
+  trained train.csv --model mlp --test 0.1 --classes q,p
   alike train.csv
   alike train.csv --classes p,q # numbered by the model's names
-  # --test-fraction instead of the test data that it was trained with.
-  trained train.csv --model mlp --test-data test.csv
-  hogring eval c --data train.csv --test-fraction 0.2 >said 2>stderr
+  # --test instead of the test data that it was trained with.
+  trained train.csv --model mlp --test test.csv
+  hogring eval c --data train.csv --test 0.2 >said 2>stderr
   tested 40
 }
 
@@ -151,7 +151,7 @@ for name, rows in ("X", x), ("y", y):
 END
   while read -r data options; do
     echo "$data $options"
-    trained "$data" --model mlp --test-fraction 0.25 --task regress $options
+    trained "$data" --model mlp --test 0.25 --task regress $options
     hogring eval c --outputs e.npy >/dev/null 2>stderr
     hogring predict c --data "$data" --out p.npy >/dev/null 2>>stderr
     python3 - <<'END'
@@ -179,14 +179,14 @@ END
   for words in '1 0' '1 other' '12 other'; do
     read -r p q <<<"$words"
     for f in train test; do sed "s/,p$/,$p/; s/,q$/,$q/" $f.csv >$f.as.csv; done
-    trained train.as.csv --model softmax --test-data test.as.csv
+    trained train.as.csv --model softmax --test test.as.csv
     alike ""
     # A test file that writes it otherwise, in training and in eval; the first form gives the name.
     awk -F, -v OFS=, 'NR > 1 && $3 + 0 { $3 = NR % 2 ? $3 ".0" : "+" $3 } { print }' test.as.csv >test.else.csv
     hogring eval c --data test.else.csv --json e.json >/dev/null 2>&1
     [ "$(json e.json 'd["test_loss"]')" = "$(json t.json 'd["runs"][0]["test_loss"]')" ]
     cp t.json first.json
-    trained train.as.csv --model softmax --test-data test.else.csv
+    trained train.as.csv --model softmax --test test.else.csv
     [ "$(json t.json 'd["runs"][0]["weights_digest"]')" = "$(json first.json 'd["runs"][0]["weights_digest"]')" ]
     alike ""
     hogring predict c --data test.as.csv >answers 2>/dev/null

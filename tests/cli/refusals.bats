@@ -26,8 +26,8 @@ load support
 
 @test "an empty value is none" {
   refused 2 '--only "": expected NAMES; without the option there is none' verify --only ""
-  refused 2 '--search "": expected SPACE' simulate --search "" --target-accuracy 0.5
-  for o in json checkpoint-dir record test-data validation-data init-weights freeze inject early-stop budget classes label-column resume config log report expect-digest strategy lr workers; do
+  refused 2 '--search "": expected SPACE' simulate --search "" --time-to accuracy=0.5
+  for o in json checkpoint-dir record test validation init-weights freeze inject early-stop budget classes label-column resume config log report expect time-to strategy lr workers; do
     refused 2 "--$o \"\": expected" train "${quick[@]}" --$o ""
     refused 2 "--$o \"\": expected" train "${quick[@]}" --$o=
   done
@@ -315,6 +315,10 @@ PY
 @test "parameters stand behind a colon, and elsewhere have their names" {
   refused 2 "--lr-gamma 0.5: is said behind a colon: --lr-schedule step:,0.5" train --lr-schedule step --lr-gamma 0.5
   refused 2 "--nesterov: is said behind a colon: --optimizer sgd:nesterov" compare --nesterov
+  refused 2 "--expect-accuracy 0.9: is said in another way: --expect accuracy=0.9" train --expect-accuracy 0.9
+  refused 2 "--test-fraction 0.3: is said in another way: --test 0.3" data info --test-fraction 0.3
+  refused 2 "--expect 0.9: expected METRIC=X" train --expect 0.9
+  refused 2 "--expect f1=0.9: expected METRIC=X" train --expect f1=0.9,accuracy=0.2
   refused 2 "--lr-schedule step:1,2,3: expected at most 2 behind the colon" train --lr-schedule step:1,2,3
   refused 2 "--optimizer sgd:often: expected --optimizer sgd:nesterov" train --optimizer sgd:often
   hogring help lr-gamma | grep -q -- "--lr-schedule NAME"

@@ -45,7 +45,7 @@ PY
 @test "values are predicted in their own units, in tables, JSON, eval and predict" {
   houses "$TMP/h.csv"
   hogring train --data "$TMP/h.csv" --target price,rent --normalize --epochs 20 --quiet --checkpoint-dir "$TMP/c" \
-    --details --json "$TMP/a.json" --target-rmse 20 --expect-rmse 20 >"$TMP/out" 2>"$TMP/said"
+    --details --json "$TMP/a.json" --time-to rmse=20 --expect rmse=20 >"$TMP/out" 2>"$TMP/said"
   head -2 "$TMP/out" | tr -s ' \n' ' ' | grep -q "test test test test train .*strategy rmse mae R2 loss loss"
   grep -q "target: test rmse 20" "$TMP/out"
   [ "$(json "$TMP/a.json" 'd["config"]["task"], d["config"]["loss"], d["runs"][0]["targets"], d["runs"][0]["test_accuracy"], d["runs"][0]["test_fit"]["r2"] > 0.9, d["runs"][0]["target_seconds"] > 0, [p["test_fit"] is not None for p in d["runs"][0]["curve"]].count(True)')" = "('regress', 'mse', 2, None, True, True, 20)" ]
@@ -53,7 +53,7 @@ PY
   grep -q "^  target 1, price: rmse " "$TMP/out"
   [ "$(json "$TMP/e.json" 'd["test_fit"]')" = "$(json "$TMP/a.json" 'd["runs"][0]["test_fit"]')" ]
   [ "$(json "$TMP/e.json" '[t["name"] for t in d["targets"]], abs(sum(t["rmse"] for t in d["targets"]) / 2 - d["test_fit"]["rmse"]) < 1e-12')" = "(['price', 'rent'], True)" ]
-  refused_late "--expect-rmse 0.1: reached " eval "$TMP/c" --data "$TMP/h.csv" --expect-rmse 0.1
+  refused_late "--expect rmse=0.1: reached " eval "$TMP/c" --data "$TMP/h.csv" --expect rmse=0.1
   cut -d, -f1-3 "$TMP/h.csv" | head -3 >"$TMP/new.csv"
   hogring predict "$TMP/c" --data "$TMP/new.csv" >"$TMP/out"
   head -1 "$TMP/out" | grep -qx "row,price,rent"
@@ -82,12 +82,12 @@ PY
 
 @test "several strategies are compared by their rmse, and drawn" {
   houses "$TMP/h.csv"
-  hogring compare --data "$TMP/h.csv" --target price --normalize --epochs 4 --seeds 3 --quiet --target-rmse 60 \
+  hogring compare --data "$TMP/h.csv" --target price --normalize --epochs 4 --seeds 3 --quiet --time-to rmse=60 \
     --strategies allreduce,allreduce:lr=1e-5 --json "$TMP/a.json" >"$TMP/out"
   grep -q "^RMSE: allreduce.* has the best mean, [0-9.]* over 3 seeds" "$TMP/out"
   grep -q "^Target: allreduce.* reached rmse 60 first" "$TMP/out"
   [ "$(json "$TMP/a.json" '[c["metric"] for c in d["comparison"]["comparisons"]]')" = "['rmse', 'target_seconds', 'target_samples']" ]
-  hogring compare --data "$TMP/h.csv" --target price --normalize --epochs 4 --seeds 3 --quiet --target-rmse 60 --concurrent \
+  hogring compare --data "$TMP/h.csv" --target price --normalize --epochs 4 --seeds 3 --quiet --time-to rmse=60 --concurrent \
     --strategies allreduce,allreduce:lr=1e-5 --json "$TMP/c.json" >/dev/null
   [ "$(json "$TMP/c.json" '[(c["difference"], c["verdict"]) for c in d["comparison"]["comparisons"] if c["metric"] == "rmse"]')" = \
     "$(json "$TMP/a.json" '[(c["difference"], c["verdict"]) for c in d["comparison"]["comparisons"] if c["metric"] == "rmse"]')" ]
@@ -98,13 +98,13 @@ PY
 @test "data info tells targets, and one that is the same everywhere" {
   printf 'a,b,y,z\n' >"$TMP/h.csv"
   for i in 1 2 3 4 5 6 7 8 9 10; do echo "$i,2,$((i * 2)),7" >>"$TMP/h.csv"; done
-  hogring data info "$TMP/h.csv" --target y,z --test-data "$TMP/h.csv" --json "$TMP/a.json" >"$TMP/out"
+  hogring data info "$TMP/h.csv" --target y,z --test "$TMP/h.csv" --json "$TMP/a.json" >"$TMP/out"
   grep -q "1   min 2, mean 11, max 20, deviation 5.74456   y" "$TMP/out"
   grep -q "it is the same in all of them" "$TMP/out"
   [ "$(json "$TMP/a.json" '[t["deviation"] for t in d["targets"]][1], d["classes"]')" = "(0.0, 0)" ]
   refused 2 "target 2, z is 7 in all 10 training samples: there is nothing to learn of it" \
-    train --data "$TMP/h.csv" --test-data "$TMP/h.csv" --target y,z
-  hogring train --data "$TMP/h.csv" --test-data "$TMP/h.csv" --target y,z --task regress:none --epochs 1 --quiet --lr 1e-4 --json "$TMP/a.json" >/dev/null
+    train --data "$TMP/h.csv" --test "$TMP/h.csv" --target y,z
+  hogring train --data "$TMP/h.csv" --test "$TMP/h.csv" --target y,z --task regress:none --epochs 1 --quiet --lr 1e-4 --json "$TMP/a.json" >/dev/null
   [ "$(json "$TMP/a.json" 'd["runs"][0]["test_fit"]["r2"]')" = None ]
 }
 
@@ -117,17 +117,17 @@ PY
   houses "$TMP/h.csv"
   local csv=(train --data "$TMP/h.csv" --target price)
   refused 2 "--task regress: is not supported for idx data (digits), whose labels are classes" train --task regress
-  refused 2 "--expect-accuracy: is not supported where values are predicted" "${csv[@]}" --expect-accuracy 0.5
+  refused 2 "--expect: there is no accuracy where values are predicted" "${csv[@]}" --expect accuracy=0.5
   refused 2 "S of --loss cross-entropy: is not supported with --loss mse" "${csv[@]}" --loss auto:0.1
-  refused 2 "--target-accuracy 0.9: not with --task regress" "${csv[@]}" --target-accuracy 0.9
+  refused 2 "--time-to accuracy=0.9: not with --task regress" "${csv[@]}" --time-to accuracy=0.9
   refused 2 "--loss bce: not with --task regress: it is of classes" "${csv[@]}" --loss bce
   refused 2 "--classes: is not supported where values are predicted" "${csv[@]}" --classes 3
   refused 2 "there is no accuracy where values are predicted; expected rmse, mae, r2 or loss" "${csv[@]}" --early-stop accuracy,3
   refused 2 "there is no rmse where classes are predicted; expected accuracy" train --keep-best rmse --checkpoint-dir "$TMP/k"
   refused 2 "--target: is not supported with --task classify" "${csv[@]}" --task classify
   refused 2 "--loss huber: not with --task classify or auto: it is of values" train --loss huber
-  refused 2 "--target-rmse 3: not with --task classify or auto: it is of values" train --target-rmse 3
-  refused 2 "--expect-rmse: is not supported where classes are predicted" train --expect-rmse 3
+  refused 2 "--time-to rmse=3: not with --task classify or auto: it is of values" train --time-to rmse=3
+  refused 2 "--expect: there is no rmse where classes are predicted" train --expect rmse=3
   printf '1.5 1:2\n2.5 2:1\n3.5 1:1\n' >"$TMP/s.libsvm"
   for model in logistic svm mf; do refused 2 "--model $model: does not learn values" train --data "$TMP/s.libsvm" --task regress --model $model; done
   refused 2 "the last layer has 3 outputs, expected 1, the targets" "${csv[@]}" --model "flatten, dense 3"

@@ -22,7 +22,7 @@ record() { hogring train "${quick[@]}" --workers 3 --record "$TMP/run.trace" "$@
   same='[(d["runs"][0][k], d["config"]["strategy"], d["config"]["workers"]) for k in ("weights_digest", "steps", "samples", "updates", "test_accuracy", "staleness")]'
   [ "$(json "$TMP/recorded.json" "$same")" = "$(json "$TMP/replayed.json" "$same")" ]
   [ "$(json "$TMP/recorded.json" 'd["config"]["record"]')" = "$TMP/run.trace" ]
-  hogring eval "$TMP/saved" --expect-accuracy 0.2
+  hogring eval "$TMP/saved" --expect accuracy=0.2
 }
 
 @test "elastic averaging and backup workers are replayed too" {

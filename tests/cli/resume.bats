@@ -26,10 +26,10 @@ with open(sys.argv[1], "w") as f:
         k = i % 2
         f.write(f"{'cat' if k else 'dog'},{random.gauss(k, 1):.3f},{random.gauss(-k, 1):.3f}\n")
 P
-  hogring train --data "$TMP/d.csv" --label-column kind --test-fraction 0.3 --model "flatten, dense 2" --epochs 1 --quiet --checkpoint-dir "$TMP/c" >/dev/null
+  hogring train --data "$TMP/d.csv" --label-column kind --test 0.3 --model "flatten, dense 2" --epochs 1 --quiet --checkpoint-dir "$TMP/c" >/dev/null
   hogring train --resume "$TMP/c" --epochs 2 --quiet --json "$TMP/out.json" >/dev/null
   [ "$(json "$TMP/out.json" 'd["config"]["data"]["name"].endswith("d.csv"), d["config"]["data"]["options"]["test-fraction"]')" = "(True, 0.3)" ]
-  run hogring train --resume "$TMP/c" --quiet --test-fraction 0.5
+  run hogring train --resume "$TMP/c" --quiet --test 0.5
   [ "$status" = 2 ]
   [[ "$output" == *"it was trained with data"* ]]
 }

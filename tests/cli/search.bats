@@ -6,7 +6,7 @@ load support
 space='strategy=allreduce,ps-async;lr=0.05,0.1'
 search() {
   hogring simulate --model softmax --workers 4 --batch-size 8 --momentum 0 --epochs 8 --epoch-size 400 --compute-time 10ms \
-    --inject slow:3x10 --target-accuracy 0.6 --search "$space" --confirm "${confirm:-3}" "$@"
+    --inject slow:3x10 --time-to accuracy=0.6 --search "$space;confirm=${confirm:-3}" "$@"
 }
 
 @test "search: who waits for the slow one is not chosen, and the same search is the same again" {
@@ -59,18 +59,19 @@ search() {
 
 @test "search: virtual seconds for all" {
   hogring simulate --model softmax --workers 4 --batch-size 8 --momentum 0 --compute-time 10ms --inject slow:3x10 \
-    --target-accuracy 0.9 --budget 4s --search "strategy=allreduce,ps-async,backup-workers" --confirm 1 >"$TMP/table"
+    --time-to accuracy=0.9 --budget 4s --search "strategy=allreduce,ps-async,backup-workers;confirm=1" >"$TMP/table"
   grep -q "^ *1  .* 4s " "$TMP/table"
   grep -q "^ *3  .* 2s .*out at 1$" "$TMP/table" || grep -q "^ *3  .* 2s .*finalist$" "$TMP/table"
 }
 
 @test "search: refusals" {
-  refused 2 "--target-accuracy" simulate --search "lr=0.1,0.2"
-  refused 2 "unknown option; did you mean --lr?" simulate --search "lrr=0.1,0.2" --target-accuracy 0.5
-  refused 2 "--workers was given too" simulate --workers 2 --search "workers=2,4" --target-accuracy 0.5
-  refused 2 "is not supported with --clock real" train --search "lr=0.1,0.2" --target-accuracy 0.5
-  refused 2 "needs --search" simulate --confirm 2
+  refused 2 "--time-to accuracy=X" simulate --search "lr=0.1,0.2"
+  refused 2 "unknown option; did you mean --lr?" simulate --search "lrr=0.1,0.2" --time-to accuracy=0.5
+  refused 2 "--workers was given too" simulate --workers 2 --search "workers=2,4" --time-to accuracy=0.5
+  refused 2 "is not supported with --clock real" train --search "lr=0.1,0.2" --time-to accuracy=0.5
+  refused 2 "of what?" simulate --search confirm=2
+  refused 2 "--confirm 2: is said in another way: --search confirm=2" simulate --confirm 2
   refused 2 "--finalists: is no longer there; --search confirms the best three" simulate --finalists 2
-  refused 2 "is not supported with --search" simulate --search "lr=0.1,0.2" --target-accuracy 0.5 --log "$TMP/log.jsonl"
-  refused 2 "--confirm maybe" simulate --search "lr=0.1,0.2" --target-accuracy 0.5 --confirm maybe
+  refused 2 "is not supported with --search" simulate --search "lr=0.1,0.2" --time-to accuracy=0.5 --log "$TMP/log.jsonl"
+  refused 2 "--search confirm=maybe: expected" simulate --search "lr=0.1,0.2;confirm=maybe" --time-to accuracy=0.5
 }

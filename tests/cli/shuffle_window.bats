@@ -27,8 +27,8 @@ digest() { hogring train "${run[@]}" "$@" | sed -n 's/^weights digest *\([0-9a-f
 
 @test "a validation split is drawn as ever, and what is left is read in order" {
   hogring data pack digits --out "$TMP/digits.hrp" >/dev/null
-  want=$(digest --validation-fraction 0.2)
-  [ "$(digest --validation-fraction 0.2 --data "$TMP/digits.hrp" --workers 2 --launch process)" = "$want" ]
+  want=$(digest --validation 0.2)
+  [ "$(digest --validation 0.2 --data "$TMP/digits.hrp" --workers 2 --launch process)" = "$want" ]
 }
 
 @test "a file that memory does not hold is read, and what would read it in order is said" {

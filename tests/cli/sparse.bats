@@ -10,7 +10,7 @@ sparse() { hogring train --data "$TMP/a.libsvm" --epochs 5 "$@"; }
   for model in logistic svm; do
     for solver in sgd dual; do
       for strategy in hogwild locked; do
-        sparse --model $model --solver $solver --strategy $strategy --workers 2 --quiet --expect-accuracy 0.7
+        sparse --model $model --solver $solver --strategy $strategy --workers 2 --quiet --expect accuracy=0.7
       done
     done
   done
@@ -19,7 +19,7 @@ sparse() { hogring train --data "$TMP/a.libsvm" --epochs 5 "$@"; }
 @test "one worker gives one digest, as thread and as process" {
   make_rows
   digest=$(sparse --model logistic --workers 1 --quiet | awk '/weights digest/ {print $3}')
-  sparse --model logistic --workers 1 --quiet --launch process --expect-digest "$digest"
+  sparse --model logistic --workers 1 --quiet --launch process --expect digest="$digest"
 }
 
 @test "JSON and plot tell what happened" {
@@ -61,11 +61,11 @@ sparse() { hogring train --data "$TMP/a.libsvm" --epochs 5 "$@"; }
   refused 2 "--strategy allreduce: --model logistic is trained by hogwild or locked" "${a[@]}" --strategy allreduce
   refused 2 "--solver adam: expected auto, sgd or dual" "${a[@]}" --solver adam
   refused 2 "--cost 0: expected 1e-09 to 1000000000" "${a[@]}" --cost 0
-  refused 2 "it predicts numbers, and has no accuracy" train --data "$TMP/a.libsvm" --model mf --expect-accuracy 0.5
+  refused 2 "there is no accuracy where values are predicted" train --data "$TMP/a.libsvm" --model mf --expect accuracy=0.5
   refused 2 "digits is not sparse" train --model svm
   refused 2 "--cost: is not supported with --model mlp" train --cost 2
   printf '1 1:1\n2 1:1\n3 2:1\n' >"$TMP/three.libsvm"
-  refused 2 "three.libsvm has 3 classes, expected 2" train --data "$TMP/three.libsvm" --model svm --test-fraction 0.5
+  refused 2 "three.libsvm has 3 classes, expected 2" train --data "$TMP/three.libsvm" --model svm --test 0.5
 }
 
 @test "a rate that is one for an epoch cannot rise within it" {
@@ -120,23 +120,23 @@ sparse() { hogring train --data "$TMP/a.libsvm" --epochs 5 "$@"; }
     printf "%.3f 1:1 %d:%.3f %d:%.3f\n", 500 + 20 * a - 9 * b + rand() / 5, 2 + i % 3, a, 5 + i % 2, b } }' >"$TMP/v.libsvm"
   local solver run=(train --model linear --data "$TMP/v.libsvm" --cost 10 --quiet)
   for solver in dual sgd; do
-    hogring "${run[@]}" --solver $solver --epochs 30 --workers 2 --expect-rmse 1 --target-rmse 1
+    hogring "${run[@]}" --solver $solver --epochs 30 --workers 2 --expect rmse=1 --time-to rmse=1
   done
   hogring "${run[@]}" --workers 1 --epochs 20 --details --checkpoint-dir "$TMP/c" --export "$TMP/m.onnx" --json "$TMP/a.json" >"$TMP/out"
   grep -q "^strategy .*rmse .*mae .*R2" "$TMP/out"
   [ "$(json "$TMP/a.json" 'd["config"]["task"], d["runs"][0]["targets"], d["runs"][0]["test_accuracy"], d["runs"][0]["test_fit"]["r2"] > 0.95')" = "('regress', 1, None, True)" ]
   grep -q "target.std" "$TMP/m.onnx"
-  hogring eval "$TMP/c" --data "$TMP/v.libsvm" --json "$TMP/e.json" --expect-rmse 1
+  hogring eval "$TMP/c" --data "$TMP/v.libsvm" --json "$TMP/e.json" --expect rmse=1
   [ "$(json "$TMP/e.json" 'd["test_fit"]')" = "$(json "$TMP/a.json" 'd["runs"][0]["test_fit"]')" ]
   [ "$(json "$TMP/e.json" '480 < d["targets"][0]["mean"] < 540')" = True ]
   hogring predict "$TMP/c" --data "$TMP/v.libsvm" >"$TMP/p.csv"
   head -1 "$TMP/p.csv" | grep -qx "row,value"
   paste -d, "$TMP/p.csv" <(cut -d' ' -f1 "$TMP/v.libsvm" | sed '1i label') | awk -F, 'NR > 1 { e = $2 - $3; s += e * e } END { exit !(NR == 801 && s / 800 < 1) }'
   hogring "${run[@]}" --workers 1 --epochs 8 --checkpoint-dir "$TMP/d" >/dev/null
-  hogring train --resume "$TMP/d" --data "$TMP/v.libsvm" --epochs 20 --quiet --expect-digest "$(json "$TMP/a.json" 'd["runs"][0]["weights_digest"]')"
-  hogring "${run[@]}" --workers 1 --solver sgd --epochs 30 --validation-fraction 0.2 --early-stop rmse,3 --expect-rmse 2
+  hogring train --resume "$TMP/d" --data "$TMP/v.libsvm" --epochs 20 --quiet --expect digest="$(json "$TMP/a.json" 'd["runs"][0]["weights_digest"]')"
+  hogring "${run[@]}" --workers 1 --solver sgd --epochs 30 --validation 0.2 --early-stop rmse,3 --expect rmse=2
   refused 2 "--task classify: not with --model linear: it predicts values" "${run[@]}" --task classify
-  refused 2 "--expect-accuracy: is not supported where values are predicted" "${run[@]}" --expect-accuracy 0.5
+  refused 2 "--expect: there is no accuracy where values are predicted" "${run[@]}" --expect accuracy=0.5
   refused 2 "--strategy allreduce: --model linear is trained by hogwild or locked" "${run[@]}" --strategy allreduce
   refused 2 "--model svm: does not learn values (--task regress); linear does" train --model svm --data "$TMP/v.libsvm" --task regress
   printf "a,y\n1,2\n2,3\n3,4\n4,6\n5,7\n" >"$TMP/h.csv"

@@ -42,7 +42,7 @@ digest() { awk '/weights digest/ {print $3}'; }
   grep -q ", test loss 0\.[0-9]* (800 samples)" "$TMP/out"
   hogring eval "$TMP/c" --data "$TMP/r.libsvm" --json "$TMP/e.json" >/dev/null
   [ "$(json "$TMP/e.json" 'd["model"], d["test_accuracy"]')" = "('mf', None)" ]
-  refused 2 "mf has no accuracy, it predicts numbers" eval "$TMP/c" --data "$TMP/r.libsvm" --json "$TMP/e.json" --expect-accuracy 0.5
+  refused 2 "there is no accuracy where values are predicted" eval "$TMP/c" --data "$TMP/r.libsvm" --json "$TMP/e.json" --expect accuracy=0.5
 }
 
 # A run that is killed three times at some moment, and brought to its end.
@@ -81,7 +81,7 @@ killed_and_resumed() {
   wait $pid || got=$?
   [ $got = 130 ] || { cat "$TMP/err"; return 1; }
   grep -q "interrupted at step [0-9]*; --resume goes on from there" "$TMP/err"
-  hogring train --quiet --resume "$TMP/c" --expect-digest "$whole"
+  hogring train --quiet --resume "$TMP/c" --expect digest="$whole"
 }
 
 @test "a checkpoint is evaluated to the run's own figures, and inspected" {
@@ -90,7 +90,7 @@ killed_and_resumed() {
   hogring eval "$TMP/c" --data "$TMP/a.libsvm" --json "$TMP/e.json" --outputs "$TMP/o.npy" >/dev/null
   [ "$(json "$TMP/e.json" 'd["model"]')" = logistic ]
   [ "$(json "$TMP/e.json" 'd["test_loss"], d["test_accuracy"]')" = "$(json "$TMP/a.json" '(d["runs"][0]["test_loss"], d["runs"][0]["test_accuracy"])')" ]
-  hogring eval "$TMP/c/latest/model.safetensors" --data "$TMP/a.libsvm" --expect-accuracy 0.7 >/dev/null
+  hogring eval "$TMP/c/latest/model.safetensors" --data "$TMP/a.libsvm" --expect accuracy=0.7 >/dev/null
   head -c 128 "$TMP/o.npy" | grep -aq "(300, 1)"
   hogring inspect "$TMP/c" >"$TMP/out"
   grep -q "weight  *(1, 800)  *F32" "$TMP/out"
@@ -139,13 +139,13 @@ killed_and_resumed() {
 
 @test "classes go by their names" {
   awk 'BEGIN { for (i = 0; i < 400; i++) printf "%s %d:1 %d:1\n", i % 3 ? "+1" : "-1", i % 3 ? 1 : 2, 3 + i % 5 }' >"$TMP/a.libsvm"
-  sparse --model logistic --epochs 5 --checkpoint-dir "$TMP/c" --expect-accuracy 1 >/dev/null
+  sparse --model logistic --epochs 5 --checkpoint-dir "$TMP/c" --expect accuracy=1 >/dev/null
   awk 'BEGIN { for (i = 0; i < 40; i++) print (i % 2 ? "-1 2:1" : "+1 1:1") }' >"$TMP/b.libsvm"
-  hogring eval "$TMP/c" --data "$TMP/b.libsvm" --test-fraction 0.5 --expect-accuracy 1 >/dev/null
+  hogring eval "$TMP/c" --data "$TMP/b.libsvm" --test 0.5 --expect accuracy=1 >/dev/null
   sed 's/^+1/7/' "$TMP/b.libsvm" >"$TMP/d.libsvm"
-  refused 2 "has samples of class \"7\"" eval "$TMP/c" --data "$TMP/d.libsvm" --test-fraction 0.5
+  refused 2 "has samples of class \"7\"" eval "$TMP/c" --data "$TMP/d.libsvm" --test 0.5
   printf -- '-1 900:1\n+1 1:1\n-1 2:1\n+1 900:1\n' >"$TMP/e.libsvm"
-  refused 3 "tensor weight is (1, 7), expected (1, 900 or more)" eval "$TMP/c" --data "$TMP/e.libsvm" --test-fraction 0.5
+  refused 3 "tensor weight is (1, 7), expected (1, 900 or more)" eval "$TMP/c" --data "$TMP/e.libsvm" --test 0.5
 }
 
 @test "what is damaged or another run's is refused" {

@@ -53,7 +53,7 @@ digest() { hogring train "${tiny[@]}" --max-steps 3 --quiet "$@" | sed -n 's/^we
   on=(--data "$TMP/cats.txt" "${tiny[@]}")
   hogring compare "${on[@]}" --max-steps 3 --strategies allreduce,ps-async --quiet >"$TMP/said"
   hogring simulate "${on[@]}" --max-steps 3 --quiet >"$TMP/said"
-  hogring train "${on[@]}" --max-steps 3 --record "$TMP/t" --validation-fraction 0.2 --quiet >"$TMP/said"
+  hogring train "${on[@]}" --max-steps 3 --record "$TMP/t" --validation 0.2 --quiet >"$TMP/said"
   hogring train "${on[@]}" --max-steps 3 --json "$TMP/r.json" --quiet >"$TMP/said"
   hogring replay "$TMP/t" >"$TMP/said" 2>&1
   hogring gate "$TMP/r.json" >"$TMP/said" 2>&1

@@ -62,10 +62,10 @@ timed() {
   grep -q '"pid":4,.*"process_name","args":{"name":"ssp.*, seed 2"}' "$TMP/line.json"
 }
 
-@test "weights have the same bits with a timeline, and of --timeline-steps only those steps are told" {
+@test "weights have the same bits with a timeline, and of steps=A:B only those steps are told" {
   timed --model mlp --workers 2
   local with=$(json "$TMP/run.json" 'd["runs"][0]["weights_digest"]')
-  hogring train --model mlp --workers 2 --quiet --timeline "$TMP/line.json" --timeline-steps 5:7 >"$TMP/out" 2>"$TMP/err"
+  hogring train --model mlp --workers 2 --quiet --timeline "$TMP/line.json,steps=5:7" >"$TMP/out" 2>"$TMP/err"
   python3 tests/cli/timeline_check.py "$TMP/line.json" >"$TMP/checked"
   [ "$(grep -o '"name":"step [0-9]*"' "$TMP/line.json" | sort -u | tr -d '\n')" = '"name":"step 5""name":"step 6"' ]
   hogring train --model mlp --workers 2 --epochs 2 --quiet --json "$TMP/run.json" >"$TMP/out" 2>"$TMP/err"
@@ -85,8 +85,8 @@ timed() {
   refused 2 "is not supported with --model logistic" train --model logistic --data digits --timeline "$TMP/line.json"
   refused 2 "not with --schedule explore: it has no clock" train --schedule explore --timeline "$TMP/line.json"
   refused 2 "--timeline: not with --concurrent" compare --concurrent --timeline "$TMP/line.json"
-  refused 2 "expected A:B" train --timeline "$TMP/line.json" --timeline-steps 9:3
-  refused 2 "it needs --timeline FILE" train --timeline-steps 3:9
+  refused 2 "expected A:B" train --timeline "$TMP/line.json,steps=9:3"
+  refused 2 "of what? expected FILE,steps=A:B" train --timeline steps=3:9
   refused 3 "$TMP/none" train --timeline "$TMP/none/line.json"
   hogring train --model softmax --epochs 1 --strategy ps-async --record "$TMP/trace" --quiet >"$TMP/out" 2>"$TMP/err"
   refused 2 "is not supported in a replay" replay "$TMP/trace" --timeline "$TMP/line.json"

@@ -31,12 +31,12 @@ load support
 
 @test "expectations decide the exit code" {
   digest=$(hogring train "${quick[@]}" --json - 2>/dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)["runs"][0]["weights_digest"])')
-  hogring train "${quick[@]}" --expect-digest "$digest"
-  run hogring train "${quick[@]}" --expect-digest 0000
+  hogring train "${quick[@]}" --expect digest="$digest"
+  run hogring train "${quick[@]}" --expect digest=0000
   [ "$status" = 1 ]
-  run hogring train "${quick[@]}" --expect-accuracy 0.999
+  run hogring train "${quick[@]}" --expect accuracy=0.999
   [ "$status" = 1 ]
-  hogring train "${quick[@]}" --expect-accuracy 0.2
+  hogring train "${quick[@]}" --expect accuracy=0.2
 }
 
 @test "processes give the digest of threads" {
@@ -61,7 +61,7 @@ load support
   hogring train --model softmax --epochs 2 --quiet --checkpoint-dir "$TMP/c" >"$TMP/first"
   hogring inspect "$TMP/c" | grep -q "1.weight .*(10, 64)"
   hogring inspect "$TMP/c/latest/model.safetensors" --json - | grep -q '"F32"'
-  hogring eval "$TMP/c" --expect-accuracy 0.5 | grep -q "test accuracy"
+  hogring eval "$TMP/c" --expect accuracy=0.5 | grep -q "test accuracy"
   hogring train --model softmax --epochs 4 --quiet --checkpoint-dir "$TMP/c" --resume >"$TMP/resumed"
   hogring train --model softmax --epochs 4 --quiet >"$TMP/whole"
   [ "$(grep digest "$TMP/resumed" | cut -d' ' -f4)" = "$(grep digest "$TMP/whole" | cut -d' ' -f4)" ]
@@ -93,7 +93,7 @@ load support
 
 @test "compare trains every strategy on the same samples, and saves each" {
   hogring compare --model softmax --epochs 2 --seeds 2 --quiet --json "$TMP/out.json" --plot "$TMP/p.svg" \
-    --checkpoint-dir "$TMP/c" --target-accuracy 0.5 >"$TMP/stdout"
+    --checkpoint-dir "$TMP/c" --time-to accuracy=0.5 >"$TMP/stdout"
   grep -q "^allreduce direct" "$TMP/stdout"
   grep -q "^Not a fair comparison:" "$TMP/stdout"
   [ "$(json "$TMP/out.json" 'len(d["runs"])')" = 10 ]

@@ -65,7 +65,7 @@ END
   done
   [ "$(json "$TMP/right.json" 'd["tuning"]')" = "$(json "$TMP/wrong.json" 'd["tuning"]')" ]
   [ "$(json "$TMP/right.json" 'd["runs"][0]["test_accuracy"]')" != "$(json "$TMP/wrong.json" 'd["runs"][0]["test_accuracy"]')" ]
-  hogring compare "${own[@]}" "${both[@]}" --epochs 2 --data "$TMP/right" --model softmax --validation-fraction 0.4 --tune lr=0.01:1:4 --json "$TMP/more.json" >/dev/null
+  hogring compare "${own[@]}" "${both[@]}" --epochs 2 --data "$TMP/right" --model softmax --validation 0.4 --tune lr=0.01:1:4 --json "$TMP/more.json" >/dev/null
   [ "$(json "$TMP/more.json" 'd["tuning"]["validation_samples"], d["tuning"]["fraction_by_default"], d["runs"][0]["validation_samples"]')" = "(120, False, 120)" ]
 }
 

@@ -13,7 +13,7 @@ open(sys.argv[1], "w").write("a,b,kind\n" + "".join(lines))
 PY
 }
 
-run_of() { hogring train --quiet --model softmax --epochs 2 --workers 2 --validation-fraction 0.2 --json "$1" "${@:2}" >/dev/null; }
+run_of() { hogring train --quiet --model softmax --epochs 2 --workers 2 --validation 0.2 --json "$1" "${@:2}" >/dev/null; }
 
 @test "with a validation split the test set is read once, at the end" {
   for how in "--launch thread" "--launch process" "--clock virtual" "--schedule explore:3"; do
@@ -28,7 +28,7 @@ run_of() { hogring train --quiet --model softmax --epochs 2 --workers 2 --valida
 }
 
 @test "progress, table and banner say which split is meant" {
-  hogring train --details --model softmax --epochs 1 --validation-fraction 0.2 --target-accuracy 0.1 >"$TMP/stdout" 2>"$TMP/stderr"
+  hogring train --details --model softmax --epochs 1 --validation 0.2 --time-to accuracy=0.1 >"$TMP/stdout" 2>"$TMP/stderr"
   grep -q "validation loss" "$TMP/stderr"
   grep -q "288 training samples held out to validate" "$TMP/stderr"
   [ "$(grep -c "test loss" "$TMP/stderr")" = 0 ]
@@ -37,8 +37,8 @@ run_of() { hogring train --quiet --model softmax --epochs 2 --workers 2 --valida
 }
 
 @test "compare: one split for all, and a replay has it, too" {
-  refused 2 "--validation-fraction is one for all that are compared" compare --strategies allreduce:validation-fraction=0.1,ps-sync
-  refused 2 "--validation-fraction 1: expected 0 to less than 1" train --validation-fraction 1
+  refused 2 "--validation is one for all that are compared" compare --strategies allreduce:validation=0.1,ps-sync
+  refused 2 "--validation 1: expected 0 to less than 1" train --validation 1
   run_of "$TMP/a.json" --strategy ps-async --record "$TMP/t"
   hogring replay "$TMP/t" --quiet --json "$TMP/b.json" >/dev/null
   for what in weights_digest test_loss validation_loss test_evaluations; do
@@ -48,79 +48,79 @@ run_of() { hogring train --quiet --model softmax --epochs 2 --workers 2 --valida
 
 @test "a file of its own validates, and the test set is read once, at the end" {
   heaps train 60 1; heaps held 20 2; heaps test 30 3
-  run=(--data "$TMP/train" --test-data "$TMP/test" --validation-data "$TMP/held" --model "flatten, dense 9, relu, dense 3" --lr 0.2 --workers 2 --batch-size 8 --epochs 40)
+  run=(--data "$TMP/train" --test "$TMP/test" --validation "$TMP/held" --model "flatten, dense 9, relu, dense 3" --lr 0.2 --workers 2 --batch-size 8 --epochs 40)
   hogring train --details "${run[@]}" --early-stop loss,3 --keep-best loss --checkpoint-dir "$TMP/c" --record "$TMP/t" --json "$TMP/out.json" 2>"$TMP/stderr" >/dev/null
   grep -qF "split    60 samples of $TMP/held to validate; the test set is read once, at the end" "$TMP/stderr"
   [ "$(grep -c "chooses by the test set" "$TMP/stderr")" = 0 ]
   [ "$(json "$TMP/out.json" '(lambda r: (r["validation_samples"], r["test_evaluations"], r["best"]["stopped"], {p["test_loss"] for p in r["curve"]}, d["config"]["data"]["train"]))(d["runs"][0])')" = "(60, 1, True, {None}, 180)" ]
-  hogring eval "$TMP/c" --data "$TMP/train" --test-data "$TMP/held" --json "$TMP/held.json" >/dev/null
+  hogring eval "$TMP/c" --data "$TMP/train" --test "$TMP/held" --json "$TMP/held.json" >/dev/null
   [ "$(json "$TMP/held.json" 'd["test_loss"], d["test_accuracy"]')" = "$(json "$TMP/out.json" 'd["runs"][0]["validation_loss"], d["runs"][0]["validation_accuracy"]')" ]
-  hogring eval "$TMP/c/best" --data "$TMP/train" --test-data "$TMP/test" --json "$TMP/test.json" >/dev/null
+  hogring eval "$TMP/c/best" --data "$TMP/train" --test "$TMP/test" --json "$TMP/test.json" >/dev/null
   [ "$(json "$TMP/test.json" 'd["test_loss"], d["test_accuracy"]')" = "$(json "$TMP/out.json" 'd["runs"][0]["test_loss"], d["runs"][0]["test_accuracy"]')" ]
   hogring replay "$TMP/t" --quiet --json "$TMP/again.json" >/dev/null
   [ "$(json "$TMP/again.json" 'd["runs"][0]["validation_loss"], d["runs"][0]["test_loss"]')" = "$(json "$TMP/out.json" 'd["runs"][0]["validation_loss"], d["runs"][0]["test_loss"]')" ]
   heaps other 20 4
-  refused 2 "was recorded on other data" replay "$TMP/t" --validation-data "$TMP/other"
+  refused 2 "was recorded on other data" replay "$TMP/t" --validation "$TMP/other"
 }
 
 @test "a part of a file's samples validates, too" {
   heaps train 40 1
-  hogring train --data "$TMP/train" --model "flatten, dense 3" --epochs 1 --quiet --validation-fraction 0.25 --json "$TMP/out.json" >/dev/null
+  hogring train --data "$TMP/train" --model "flatten, dense 3" --epochs 1 --quiet --validation 0.25 --json "$TMP/out.json" >/dev/null
   [ "$(json "$TMP/out.json" 'd["runs"][0]["validation_samples"], d["config"]["data"]["train"]')" = "(24, 96)" ]
 }
 
 @test "who goes on validates with the same samples" {
   heaps train 60 1; heaps held 20 2; heaps other 20 4
   run=(--data "$TMP/train" --model "flatten, dense 3" --workers 2 --batch-size 8 --quiet)
-  hogring train "${run[@]}" --epochs 2 --validation-data "$TMP/held" --checkpoint-dir "$TMP/c" >/dev/null
+  hogring train "${run[@]}" --epochs 2 --validation "$TMP/held" --checkpoint-dir "$TMP/c" >/dev/null
   hogring train "${run[@]}" --epochs 2 --checkpoint-dir "$TMP/none" >/dev/null
-  hogring train "${run[@]}" --epochs 4 --validation-data "$TMP/held" --json "$TMP/whole.json" >/dev/null
-  refused 2 "was trained without --validation-data, this run has $TMP/held" train "${run[@]}" --epochs 4 --validation-data "$TMP/held" --resume "$TMP/none"
-  refused 2 "was trained with data" train "${run[@]}" --epochs 4 --validation-data "$TMP/other" --resume "$TMP/c"
+  hogring train "${run[@]}" --epochs 4 --validation "$TMP/held" --json "$TMP/whole.json" >/dev/null
+  refused 2 "was trained without --validation, this run has $TMP/held" train "${run[@]}" --epochs 4 --validation "$TMP/held" --resume "$TMP/none"
+  refused 2 "was trained with data" train "${run[@]}" --epochs 4 --validation "$TMP/other" --resume "$TMP/c"
   mv "$TMP/held" "$TMP/moved"
-  hogring train "${run[@]}" --epochs 4 --validation-data "$TMP/moved" --checkpoint-dir "$TMP/c" --resume --json "$TMP/out.json" >/dev/null 2>&1
+  hogring train "${run[@]}" --epochs 4 --validation "$TMP/moved" --checkpoint-dir "$TMP/c" --resume --json "$TMP/out.json" >/dev/null 2>&1
   [ "$(json "$TMP/out.json" 'd["runs"][0]["weights_digest"], d["runs"][0]["validation_loss"], len(d["runs"][0]["curve"])')" = "$(json "$TMP/whole.json" 'd["runs"][0]["weights_digest"], d["runs"][0]["validation_loss"], len(d["runs"][0]["curve"])')" ]
 }
 
 @test "samples that cannot validate are refused, each with its reason" {
   heaps train 30 1; heaps held 20 2; heaps more 20 2 cat dog; sed 's/eel/fox/' "$TMP/held" >"$TMP/fox"; cut -d, -f2- "$TMP/held" >"$TMP/narrow"
   run=(train --data "$TMP/train" --model "flatten, dense 3" --epochs 1)
-  refused 2 "--validation-fraction 0.2: is not supported with --validation-data $TMP/held" "${run[@]}" --validation-data "$TMP/held" --validation-fraction 0.2
-  refused 3 "only validation samples have the label \"fox\"" "${run[@]}" --validation-data "$TMP/fox"
-  refused 3 "validation samples are 1x1x1, expected the same" "${run[@]}" --validation-data "$TMP/narrow"
-  refused 2 "is the file of --data, too" "${run[@]}" --validation-data "$TMP/../$(basename "$TMP")/train"
-  refused 2 "is the file of --test-data, too" "${run[@]}" --validation-data "$TMP/held" --test-data "$TMP/held"
-  refused 3 "$TMP/none" "${run[@]}" --validation-data "$TMP/none"
+  refused 2 "--validation 0.2: is not supported with --validation $TMP/held" "${run[@]}" --validation "$TMP/held" --validation 0.2
+  refused 3 "only validation samples have the label \"fox\"" "${run[@]}" --validation "$TMP/fox"
+  refused 3 "validation samples are 1x1x1, expected the same" "${run[@]}" --validation "$TMP/narrow"
+  refused 2 "is the file of --data, too" "${run[@]}" --validation "$TMP/../$(basename "$TMP")/train"
+  refused 2 "is the file of --test, too" "${run[@]}" --validation "$TMP/held" --test "$TMP/held"
+  refused 3 "$TMP/none" "${run[@]}" --validation "$TMP/none"
   : >"$TMP/empty"
-  refused 3 "$TMP/empty: holds no line" "${run[@]}" --validation-data "$TMP/empty"
-  refused 2 "--validation-data: is not supported for idx data (digits), which is no single file of samples; --validation-fraction holds out" train --validation-data "$TMP/held"
+  refused 3 "$TMP/empty: holds no line" "${run[@]}" --validation "$TMP/empty"
+  refused 2 "--validation FILE: is not supported for idx data (digits), which is no single file of samples; --validation X holds out" train --validation "$TMP/held"
   hogring data pack "$TMP/train" --out "$TMP/packed" >/dev/null
-  refused 2 "--validation-data: is not supported for packed data" train --data "$TMP/packed" --validation-data "$TMP/held"
-  hogring "${run[@]}" --validation-data "$TMP/more" --quiet --json "$TMP/out.json" >/dev/null # fewer classes, the same numbers
+  refused 2 "--validation FILE: is not supported for packed data" train --data "$TMP/packed" --validation "$TMP/held"
+  hogring "${run[@]}" --validation "$TMP/more" --quiet --json "$TMP/out.json" >/dev/null # fewer classes, the same numbers
   [ "$(json "$TMP/out.json" 'd["runs"][0]["validation_samples"]')" = 40 ]
   printf '0 1:1 2:1\n1 1:1\n0 2:1\n1 1:2\n0 2:2\n' >"$TMP/a.libsvm"; printf '1 7:1\n' >"$TMP/wide.libsvm"; printf '1 2:1\n0 1:1\n' >"$TMP/b.libsvm"
-  hogring train --data "$TMP/a.libsvm" --validation-data "$TMP/b.libsvm" --model "flatten, dense 2" --workers 1 --epochs 1 --quiet --json "$TMP/out.json" >/dev/null
-  refused 3 "has index 7, expected at most 2" train --data "$TMP/a.libsvm" --validation-data "$TMP/wide.libsvm" --features 2 --model "flatten, dense 2"
+  hogring train --data "$TMP/a.libsvm" --validation "$TMP/b.libsvm" --model "flatten, dense 2" --workers 1 --epochs 1 --quiet --json "$TMP/out.json" >/dev/null
+  refused 3 "has index 7, expected at most 2" train --data "$TMP/a.libsvm" --validation "$TMP/wide.libsvm" --features 2 --model "flatten, dense 2"
 }
 
 @test "sparse models validate, too: by a part of the rows, or by a file" {
   hogring data make sparse --out "$TMP/rows" --rows 900 --features 200 >/dev/null
   hogring data make sparse --out "$TMP/held" --rows 200 --features 200 --seed 7 >/dev/null
   run=(--model logistic --data "$TMP/rows" --workers 1 --epochs 40 --features 200 --json "$TMP/out.json" --checkpoint-dir "$TMP/c" --overwrite)
-  for how in "--validation-fraction 0.25" "--validation-data $TMP/held"; do
+  for how in "--validation 0.25" "--validation $TMP/held"; do
     hogring train --details "${run[@]}" $how --solver sgd --early-stop loss,2 >"$TMP/stdout" 2>"$TMP/stderr"
     grep -q "to validate; the test set is read once" "$TMP/stderr"
     grep -q "stopped early, at epoch" "$TMP/stdout"
     hogring eval "$TMP/c" --data "$TMP/rows" --features 200 --json "$TMP/e.json" >/dev/null
     [ "$(json "$TMP/e.json" 'd["test_loss"]')" = "$(json "$TMP/out.json" 'd["runs"][0]["test_loss"]')" ]
   done
-  hogring eval "$TMP/c" --data "$TMP/rows" --test-data "$TMP/held" --features 200 --json "$TMP/e.json" >/dev/null
+  hogring eval "$TMP/c" --data "$TMP/rows" --test "$TMP/held" --features 200 --json "$TMP/e.json" >/dev/null
   [ "$(json "$TMP/e.json" '"%.6f %.6f" % (d["test_loss"], d["test_accuracy"])')" = "$(json "$TMP/out.json" '"%.6f %.6f" % (d["runs"][0]["validation_loss"], d["runs"][0]["validation_accuracy"])')" ] # features stand in another order
-  hogring train "${run[@]}" --validation-fraction 0.25 --keep-best loss --epochs 5 >/dev/null 2>&1 # dual
+  hogring train "${run[@]}" --validation 0.25 --keep-best loss --epochs 5 >/dev/null 2>&1 # dual
   hogring eval "$TMP/c/best" --data "$TMP/rows" --features 200 >/dev/null
-  hogring compare --model logistic --data "$TMP/rows" --epochs 3 --validation-fraction 0.25 --quiet --json "$TMP/out.json" >/dev/null
+  hogring compare --model logistic --data "$TMP/rows" --epochs 3 --validation 0.25 --quiet --json "$TMP/out.json" >/dev/null
   [ "$(json "$TMP/out.json" '[(r["test_evaluations"], r["validation_samples"]) for r in d["runs"]]')" = "[(1, 180), (1, 180)]" ]
-  refused 2 "was trained with --validation-fraction 0.25, this run has 0" train "${run[@]/--overwrite/--quiet}" --validation-fraction 0 --resume
+  refused 2 "was trained with --validation 0.25, this run has 0" train "${run[@]/--overwrite/--quiet}" --validation 0 --resume
 }
 
 @test "eval --all tests every checkpoint of a folder, and passes over those that are damaged" {

@@ -18,7 +18,7 @@ def train(options, how, seed):
     with tempfile.TemporaryDirectory() as folder:
         out = f"{folder}/run.json"
         words = [options.hogring, "train", "--data", "fashion-mnist", "--workers", "2", "--epoch-size", "12000", "--epochs", "30",
-                 "--lr-schedule", "cosine", "--target-accuracy", str(TARGET), "--seed", str(seed), "--quiet", "--json", out,
+                 "--lr-schedule", "cosine", "--time-to", f"accuracy={TARGET}", "--seed", str(seed), "--quiet", "--json", out,
                  *([] if how == "none" else ["--compress", how])]
         bed = [sys.executable, HERE / "bed.py", "-n", "2", "-r", options.rate, "-m", options.library, *words]
         done = subprocess.run(bed, capture_output=True, text=True)

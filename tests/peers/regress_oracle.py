@@ -24,7 +24,7 @@ def write(path, x, y):
 
 def run(folder, *options):
     out = f"{folder}.json"
-    subprocess.run([HOGRING, "train", "--data", f"{tmp}/train.csv", "--test-data", f"{tmp}/test.csv", "--target", "y1,y2", "--model", LAYERS,
+    subprocess.run([HOGRING, "train", "--data", f"{tmp}/train.csv", "--test", f"{tmp}/test.csv", "--target", "y1,y2", "--model", LAYERS,
                     "--workers", "1", "--batch-size", str(N), "--quiet", "--checkpoint-dir", folder, "--json", out, *options],
                    check=True, stdout=subprocess.DEVNULL)
     return json.loads(Path(out).read_text())["runs"][0]

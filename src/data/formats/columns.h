@@ -6,8 +6,8 @@
  *     ,m,Chur               city_Bern
  *
  * A feature is what a column of the file was; it makes one number, or one for each word. Means and
- * words are those of the rows that are trained on: never of test samples (--test-fraction,
- * --test-data). Words are in the order that classes have (data/labels.h). A word that training did
+ * words are those of the rows that are trained on: never of test samples (--test).
+ * Words are in the order that classes have (data/labels.h). A word that training did
  * not have, and a missing one, is 0 in all its numbers, as scikit-learn's OneHotEncoder with
  * handle_unknown="ignore" has it; a mean is that of its SimpleImputer.
  *

@@ -43,7 +43,7 @@ static bool is_one_of(const char *text, const char *a, const char *b, const char
 static enum hr_status check_options(const struct hr_data_options *options)
 {
     if (!(options->test_fraction > 0 && options->test_fraction < 1))
-        return hr_fail(HR_E_USAGE, "--test-fraction %g: expected more than 0 and less than 1",
+        return hr_fail(HR_E_USAGE, "--test %g: expected more than 0 and less than 1",
                        options->test_fraction);
     if (!is_one_of(options->header, "yes", "no", "auto"))
         return hr_fail(HR_E_USAGE, "--header %s: expected yes, no or auto", options->header);
@@ -80,9 +80,9 @@ static bool find_given(const struct hr_data_options *options, unsigned bits, str
     struct hr_data_options defaults;
     hr_data_defaults(&defaults);
     const struct given rows[] = {
-        {"test-data", HR_OPTION_TEST_DATA, options->test_data[0]},
-        {"validation-data", HR_OPTION_VALIDATION_DATA, options->validation_data[0]},
-        {"test-fraction", HR_OPTION_TEST_FRACTION,
+        {"test FILE", HR_OPTION_TEST_DATA, options->test_data[0]},
+        {"validation FILE", HR_OPTION_VALIDATION_DATA, options->validation_data[0]},
+        {"test X", HR_OPTION_TEST_FRACTION,
          options->test_fraction < defaults.test_fraction ||
              options->test_fraction > defaults.test_fraction},
         {"header", HR_OPTION_HEADER, differ(options->header, defaults.header)},
@@ -123,7 +123,7 @@ static enum hr_status check_meaning(const char *name, const struct hr_format *fo
                        format->name, name,
                        other.bit == HR_OPTION_VALUES ? ", whose labels are classes"
                        : other.bit == HR_OPTION_VALIDATION_DATA
-                           ? ", which is no single file of samples; --validation-fraction "
+                           ? ", which is no single file of samples; --validation X "
                              "holds out some of its training samples"
                            : "");
     if (options->target[0] && options->label_column[0])
@@ -143,7 +143,7 @@ static enum hr_status check_meaning(const char *name, const struct hr_format *fo
         return hr_fail(HR_E_USAGE, "--%s: is not supported with folds, which say what is tested",
                        other.flag);
     if (options->test_data[0] && find_given(options, HR_OPTION_TEST_FRACTION, &other))
-        return hr_fail(HR_E_USAGE, "--test-fraction: is not supported with --test-data");
+        return hr_fail(HR_E_USAGE, "--test X: is not supported with --test FILE");
     return HR_OK;
 }
 
@@ -162,9 +162,9 @@ static enum hr_status check_validation(const char *name, const struct hr_data_op
     if (!test && !is_same_file(file, name))
         return HR_OK;
     return hr_fail(HR_E_USAGE,
-                   "--validation-data %s: is the file of --%s, too; expected samples that it is "
+                   "--validation %s: is the file of --%s, too; expected samples that it is "
                    "neither trained nor tested on",
-                   file, test ? "test-data" : "data");
+                   file, test ? "test" : "data");
 }
 
 /* --- opening */
@@ -253,7 +253,7 @@ static enum hr_status open_named(const char *name, const struct hr_data_options 
     HR_TRY((*format)->open(name, options, storage));
     if (is_same_file(options->test_data, name) && !storage->test.note[0])
         snprintf(storage->test.note, sizeof storage->test.note,
-                 "--test-data %s: is the file of --data, too: the test samples are those that are "
+                 "--test %s: is the file of --data, too: the test samples are those that are "
                  "trained on",
                  name);
     return HR_OK;

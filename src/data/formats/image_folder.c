@@ -70,7 +70,7 @@ static enum hr_status check_test_options(const struct splits *s, const char *tes
                           s->options->test_fraction > defaults.test_fraction;
     if (s->options->test_data[0] || fraction)
         return hr_fail(HR_E_USAGE, "--%s: is not supported where there is %s",
-                       fraction ? "test-fraction" : "test-data", test);
+                       fraction ? "test X" : "test FILE", test);
     return hr_split_needs_no_fold(s->options->split, s->name);
 }
 

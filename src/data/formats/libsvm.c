@@ -193,7 +193,7 @@ enum hr_status hr_libsvm_parse(const char *name, const char *text, size_t bytes,
     if (r.queries)
         snprintf(table.note, sizeof table.note,
                  "%s: qid:N is left out: rows of one query may stand in both splits, unless "
-                 "--test-data names the test rows",
+                 "--test names the test rows",
                  name);
     if (st == HR_OK)
         *out = table;

@@ -133,7 +133,7 @@ static void note_doubts(const char *folder, struct hr_table *train)
     for (size_t i = 0; i < sizeof unread / sizeof *unread; i++)
         if (hr_folder_has(folder, unread[i]))
             snprintf(train->note, sizeof train->note,
-                     "%s: %s is not read; --validation-fraction holds out training samples", folder,
+                     "%s: %s is not read; --validation X holds out training samples", folder,
                      unread[i]);
     if (shape.height > 1 && shape.channels > 4 && (last == 1 || last == 3 || last == 4))
         snprintf(train->note, sizeof train->note,

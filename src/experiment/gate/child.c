@@ -17,6 +17,7 @@
 #include "base/inputs.h"
 #include "base/printable.h"
 #include "base/signals.h"
+#include "options/command_line.h"
 #include "options/train_options.h"
 
 enum { NOT_FOUND = 127, PATIENCE_NS = 20000000 };
@@ -179,7 +180,8 @@ static enum hr_status split_words(const struct hr_gate_words *words, const char 
         char name[64];
         snprintf(name, sizeof name, "%.*s", (int)strcspn(words->word[i] + 2, "="),
                  words->word[i] + 2);
-        const struct hr_option *row = i > 0 ? hr_train_option_find(name) : NULL;
+        const struct hr_option *row =
+            i > 0 ? hr_cli_option_at(hr_cli_option_find(name, HR_TRAIN | HR_COMPARE)).row : NULL;
         const char *value = strchr(words->word[i], '=');
         if (row && row->parameter)
             fprintf(file, "%s = %s\n", name, value ? value + 1 : "on");

@@ -452,7 +452,10 @@ void hr_gate_words_say(const struct hr_gate_words *words, char *text, size_t siz
         const char *word = words->word[i];
         const size_t dashes = strspn(word, "-");
         snprintf(name, sizeof name, "%.*s", (int)strcspn(word + dashes, "="), word + dashes);
-        const struct hr_option *row = dashes ? hr_train_option_find(name) : NULL;
+        const struct hr_option *row =
+            dashes ? hr_cli_option_at(hr_cli_option_find(name, HR_TRAIN | HR_COMPARE)).row : NULL;
+        if (row && row->part)
+            hr_append(text, size, " %s", hr_option_said(row, value_of(words, name)).text);
         if (row && row->parameter)
             continue;
         hr_append(text, size, "%s%s", i ? " " : "", word);

@@ -91,34 +91,31 @@ static enum hr_status policy_train(struct hr_policy_search *search,
 /* --- beforehand --- */
 
 /* "5", "5,real" */
-static bool read_confirm(const char *text, size_t *seeds, bool *real)
+static bool read_confirm(struct hr_policy_search *search)
 {
-    char number[32];
+    char number[sizeof search->cli->confirm];
     uint64_t n;
-    const char *comma = strchr(text, ',');
-    snprintf(number, sizeof number, "%.*s", (int)strcspn(text, ","), text);
-    *real = comma && !strcmp(comma, ",real");
-    if (comma != NULL && !*real)
-        return false;
-    *seeds = hr_parse_count(number, &n) && n <= HR_POLICY_SEEDS ? n : 0;
-    return *seeds > 0;
+    snprintf(number, sizeof number, "%s", search->cli->confirm);
+    char *comma = strchr(number, ',');
+    search->confirms_real = comma && !strcmp(comma, ",real");
+    if (search->confirms_real)
+        *comma = '\0';
+    search->nseeds = hr_parse_count(number, &n) && n <= HR_POLICY_SEEDS ? n : 0;
+    return search->nseeds > 0;
 }
 
-enum hr_status hr_policy_check(const struct hr_cli *cli)
+enum hr_status hr_policy_check(struct hr_policy_search *search)
 {
+    const struct hr_cli *cli = search->cli;
     static const char *const outputs[] = {
-        "checkpoint-dir", "resume",          "record", "calibrate", "log",
-        "tensorboard",    "timeline",        "plot",   "export",    "expect-digest",
-        "expect-rmse",    "expect-accuracy", NULL,
+        "checkpoint-dir", "resume", "record", "calibrate", "log", "tensorboard",
+        "timeline",       "plot",   "export", "expect",    NULL,
     };
     if (!(hr_target_asked(&cli->train).value > 0))
-        return hr_fail(HR_E_USAGE,
-                       "--search: which is best? The first to reach a target: expected "
-                       "--target-accuracy X (or --target-rmse X, --target-loss X) with it");
-    size_t seeds;
-    bool real;
-    if (!read_confirm(cli->confirm, &seeds, &real))
-        return hr_fail(HR_E_USAGE, "--confirm %s: expected 1 to %d seeds, as 5, or 5,real",
+        return hr_fail(HR_E_USAGE, "--search: which is best? The first to reach a target: expected "
+                                   "--time-to accuracy=X (or rmse=X, loss=X) with it");
+    if (!read_confirm(search))
+        return hr_fail(HR_E_USAGE, "--search confirm=%s: expected 1 to %d seeds, as 5, or 5,real",
                        cli->confirm, HR_POLICY_SEEDS);
     for (size_t i = 0; outputs[i]; i++)
         if (hr_cli_was_given(cli, outputs[i]))
@@ -244,14 +241,12 @@ static void sort_policies(struct hr_policy_search *search)
 enum hr_status hr_policy_prepare(struct hr_policy_search *search)
 {
     const struct hr_cli *cli = search->cli;
-    HR_TRY(hr_policy_check(cli));
     search->metric = hr_target_asked(&cli->train).metric;
     search->target = hr_target_asked(&cli->train).value;
     HR_TRY(hr_policy_space_read(cli, &search->space));
     HR_TRY(hr_policy_space_check(&search->space, search->dataset));
     const struct hr_search halving = halving_of(search);
     HR_TRY(hr_search_plan(&halving, &search->plan));
-    (void)read_confirm(cli->confirm, &search->nseeds, &search->confirms_real);
     search->nfinalists = hr_min_size(HR_POLICY_FINALISTS, search->space.n);
     search->first_seed = cli->train.seed + search->plan.seeds;
     search->all = search->plan.cost + (double)(search->nseeds * search->nfinalists);
@@ -442,7 +437,7 @@ static void say_verdict(struct hr_policy_search *search)
     add_names(search, SAME, "; the same to the bit as ");
     add_names(search, LATER, "; significantly sooner than ");
     if (add_names(search, OPEN, "; not significantly different from "))
-        add(search, " over these seeds: take either, or more seeds (--confirm)");
+        add(search, " over these seeds: take either, or more seeds (confirm=)");
     if (add_names(search, UNLIKE, "; not like for like with "))
         add(search, ", whose updates are of other sizes at one rate: search lr too");
 }
@@ -553,7 +548,7 @@ enum hr_status hr_policy_run_real(struct hr_policy_search *search)
         const enum hr_status status =
             policy_train(search, &options, true, &search->real[s], &diverged);
         if (status != HR_OK)
-            return hr_fail_within(status, "--confirm 5,real: %s", label);
+            return hr_fail_within(status, "--search confirm=5,real: %s", label);
     }
     return HR_OK;
 }

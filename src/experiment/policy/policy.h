@@ -111,10 +111,11 @@ struct hr_policy_search {
     char what[200];
 };
 
-/* cli, dataset and tell are set, all else zeroed. HR_E_USAGE, HR_E_NOMEM. */
+/* Before the data are opened, the options alone, and how it is confirmed: cli is set, all else
+ * zeroed. HR_E_USAGE. */
+HR_CHECKED enum hr_status hr_policy_check(struct hr_policy_search *search);
+/* Then with dataset and tell. HR_E_USAGE, HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_policy_prepare(struct hr_policy_search *search);
-/* Before the data are opened: the options alone. */
-HR_CHECKED enum hr_status hr_policy_check(const struct hr_cli *cli);
 HR_CHECKED enum hr_status hr_policy_find(struct hr_policy_search *search);
 HR_CHECKED enum hr_status hr_policy_confirm(struct hr_policy_search *search);
 /* Was a rate searched? Then each policy has its own, and updates need not be alike. */

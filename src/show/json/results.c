@@ -700,7 +700,7 @@ const struct hr_field hr_result_rows[] = {
     {HR_FIELD(RUN, "validation_samples", validation_samples)},
     {HR_FIELD(RUN, "validation_loss", validation_loss), HR_WHEN(RUN, validation_samples)},
     {HR_FIELD(RUN, "validation_accuracy", validation_accuracy), HR_WHEN(RUN, validation_samples),
-     .meaning = "of --validation-fraction or --validation-data: their number, and the last "
+     .meaning = "of --validation: their number, and the last "
                 "evaluation on them; 0 and null without. test_loss and test_accuracy are then of "
                 "the final weights; null of a run that was interrupted"},
     {HR_OBJECT(RUN, "best", best, best_rows), HR_WHEN(RUN, best.metric[0]),
@@ -712,7 +712,7 @@ const struct hr_field hr_result_rows[] = {
     {HR_FIELD(RUN, "test_evaluations", test_evaluations),
      .meaning = "how often the test set was read: with a validation split once, at the end"},
     {HR_FIELD(RUN, "target_seconds", target_seconds), .null = HR_NULL_BELOW_0,
-     .meaning = "when --target-accuracy, --target-rmse or --target-loss was first reached"},
+     .meaning = "when --time-to was first reached"},
     {HR_MADE("time", run_time), .meaning = "of `seconds`, what the workers did with them: below"},
     {HR_MADE("waiting", waiting), .meaning = "for whom they waited: below"},
     {HR_MADE("staleness", staleness),

@@ -145,7 +145,7 @@ static void hint_at_looking(const struct hr_cli *cli, const struct hr_dataset *d
     if (who && !(o->validation_fraction > 0) && !dataset->validation.count)
         hr_log(HR_LOG_WARNING,
                "--%s chooses by the test set, so the test %s flatters what it chose; "
-               "--validation-fraction 0.2 would hold out training samples for that",
+               "--validation 0.2 would hold out training samples for that",
                who, dataset->targets.count ? "rmse" : "accuracy");
 }
 
@@ -154,8 +154,8 @@ static void hint_at_split(const struct hr_cli *cli, const struct hr_dataset *dat
     const struct hr_data_options *o = &dataset->options;
     if (o->split[0] && o->test_data[0] && !(cli->train.validation_fraction > 0) && !cli->tune[0])
         hr_log(HR_LOG_WARNING,
-               "--split %s holds nothing out: --test-data names the test samples, and there is no "
-               "--validation-fraction",
+               "--split %s holds nothing out: --test FILE names the test samples, and there is no "
+               "--validation X",
                hr_shown(o->split, strlen(o->split)).text);
 }
 

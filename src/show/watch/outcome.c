@@ -1,6 +1,7 @@
 /* Outputs of a command: refused before it begins, and written: watch.h. */
 #include "watch/watch.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,9 +138,10 @@ static enum hr_status check_metrics(const struct hr_cli *cli)
 enum hr_status hr_outcome_check(const struct hr_cli *cli)
 {
     const struct hr_option *row;
-    if (cli->expect_accuracy > 1)
-        return hr_fail(HR_E_USAGE, "--expect-accuracy %g: expected 0 to 1, as 0.95",
-                       cli->expect_accuracy);
+    for (size_t m = 0; m < HR_METRICS; m++)
+        if (hr_metric_kind((enum hr_metric)m)->scale > 1 && cli->expect[m] > 1)
+            return hr_fail(HR_E_USAGE, "--expect %s=%g: expected 0 to 1, as 0.95",
+                           hr_metric_kind((enum hr_metric)m)->name, cli->expect[m]);
     HR_TRY(hr_remote_check(cli));
     HR_TRY(check_metrics(cli));
     if (hr_cli_was_given(cli, "digest-every") && !cli->json[0])
@@ -153,6 +155,17 @@ enum hr_status hr_outcome_check(const struct hr_cli *cli)
     return HR_OK;
 }
 
+enum hr_status hr_outcome_check_expected(const struct hr_cli *cli, enum hr_predicted of,
+                                         size_t classes)
+{
+    for (size_t m = 0; m < HR_METRICS; m++) {
+        const struct hr_early_stop rule = {.asked = cli->expect[m] > 0,
+                                           .metric = (enum hr_metric)m};
+        HR_TRY(hr_early_stop_fits(&rule, "expect", of, classes));
+    }
+    return HR_OK;
+}
+
 enum hr_status hr_outcome_check_task(const struct hr_cli *cli, const struct hr_dataset *dataset)
 {
     const bool values =
@@ -160,15 +173,8 @@ enum hr_status hr_outcome_check_task(const struct hr_cli *cli, const struct hr_d
     if (dataset->targets.count && hr_choices_of(&cli->train).task == HR_TASK_AUTO)
         return hr_fail(HR_E_USAGE, "%s: its labels are values, expected --task regress",
                        dataset->name);
-    if (cli->expect_accuracy > 0 && values)
-        return hr_fail(HR_E_USAGE,
-                       "--expect-accuracy: is not supported where values are predicted; "
-                       "expected --expect-rmse");
-    if (cli->expect_rmse > 0 && !values)
-        return hr_fail(HR_E_USAGE,
-                       "--expect-rmse: is not supported where classes are predicted (it "
-                       "belongs to --task regress)");
-    return HR_OK;
+    return hr_outcome_check_expected(cli, values ? HR_OF_VALUES : hr_predicted_of(dataset),
+                                     dataset->classes);
 }
 
 /* Stopped before anything was evaluated: there is nothing to draw, and that is no mistake. */
@@ -332,19 +338,18 @@ enum hr_status hr_outcome_failed(const struct hr_cli *cli, const struct hr_datas
     return hr_fail(status, "%s", message);
 }
 
-/* What a run missed that was expected of it; HR_OK: nothing. */
-static enum hr_status expect(const struct hr_cli *cli, const struct hr_run_result *run,
-                             const char *label)
+enum hr_status hr_outcome_expect_of(const struct hr_cli *cli, const struct hr_run_result *run,
+                                    const char *who)
 {
-    const unsigned long long seed = run->seed;
-    if (cli->expect_accuracy > 0 && !(run->test_accuracy >= cli->expect_accuracy))
-        return hr_fail(HR_E_EXPECTATION, "--expect-accuracy %g: %s, seed %llu, reached %.4f",
-                       cli->expect_accuracy, label, seed, run->test_accuracy);
-    if (cli->expect_rmse > 0 && !(run->test_fit.rmse <= cli->expect_rmse))
-        return hr_fail(HR_E_EXPECTATION, "--expect-rmse %g: %s, seed %llu, reached %g",
-                       cli->expect_rmse, label, seed, run->test_fit.rmse);
+    for (size_t m = 0; m < HR_METRICS; m++) {
+        const enum hr_metric metric = (enum hr_metric)m;
+        const double wanted = cli->expect[m], is = hr_metric_of_test(metric, run);
+        if (wanted > 0 && (isnan(is) || hr_metric_better(metric, wanted, is, 0)))
+            return hr_fail(HR_E_EXPECTATION, "--expect %s=%g: %sreached %.4g",
+                           hr_metric_kind(metric)->name, wanted, who, is);
+    }
     if (cli->expect_digest[0] && strcmp(cli->expect_digest, run->weights_digest) != 0)
-        return hr_fail(HR_E_EXPECTATION, "--expect-digest %s: the weights have %s",
+        return hr_fail(HR_E_EXPECTATION, "--expect digest=%s: the weights have %s",
                        cli->expect_digest, run->weights_digest);
     return HR_OK;
 }
@@ -354,8 +359,12 @@ enum hr_status hr_outcome_expect(const struct hr_cli *cli, const struct hr_run_r
 {
     struct hr_groups groups;
     enum hr_status status = hr_groups_make(&groups, runs, n);
-    for (size_t i = 0; status == HR_OK && i < n; i++)
-        status = expect(cli, &runs[i], hr_groups_label(&groups, &runs[i]));
+    for (size_t i = 0; status == HR_OK && i < n; i++) {
+        char who[400];
+        snprintf(who, sizeof who, "%s, seed %llu, ", hr_groups_label(&groups, &runs[i]),
+                 (unsigned long long)runs[i].seed);
+        status = hr_outcome_expect_of(cli, &runs[i], who);
+    }
     hr_groups_free(&groups);
     return status;
 }

@@ -34,9 +34,10 @@ enum hr_status hr_timeline_check(const struct hr_cli *cli)
 {
     uint64_t from, to;
     if (cli->timeline_steps[0] && !cli->timeline[0])
-        return hr_fail(HR_E_USAGE, "--timeline-steps: of what? it needs --timeline FILE");
+        return hr_fail(HR_E_USAGE, "--timeline steps=%s: of what? expected FILE,steps=A:B",
+                       cli->timeline_steps);
     if (!parse_steps(cli->timeline_steps, &from, &to))
-        return hr_fail(HR_E_USAGE, "--timeline-steps %s: expected A:B, as 100:200, A below B",
+        return hr_fail(HR_E_USAGE, "--timeline FILE,steps=%s: expected A:B, as 100:200, A below B",
                        cli->timeline_steps);
     return HR_OK;
 }
@@ -58,7 +59,7 @@ enum hr_status hr_timeline_end(struct hr_timeline_watch *lines, enum hr_status s
         return status;
     if (hr_timeline_is_full(lines->timeline, &step))
         hr_log(HR_LOG_WARNING,
-               "%s: full after %d events, in step %llu; --timeline-steps A:B chooses steps",
+               "%s: full after %d events, in step %llu; --timeline FILE,steps=A:B chooses",
                lines->cli->timeline, HR_TIMELINE_EVENTS, (unsigned long long)step);
     snprintf(message, sizeof message, "%s", status == HR_OK ? "" : hr_error_message());
     const enum hr_status closed = hr_timeline_close(lines->timeline);

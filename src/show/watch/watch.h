@@ -106,7 +106,10 @@ HR_CHECKED enum hr_status hr_outcome_check(const struct hr_cli *cli);
  * looked at. Once when all options are known, and again when the data are: a checkpoint, a trace or
  * a configuration may have named them. */
 HR_CHECKED enum hr_status hr_remote_check(const struct hr_cli *cli);
-/* When the data are there: refuse to expect an accuracy of values, or an rmse of classes. */
+/* HR_E_USAGE: a metric that --expect names is not measured of what is predicted. */
+HR_CHECKED enum hr_status hr_outcome_check_expected(const struct hr_cli *cli, enum hr_predicted of,
+                                                    size_t classes);
+/* The same when the data are there; and values ask for --task regress. */
 HR_CHECKED enum hr_status hr_outcome_check_task(const struct hr_cli *cli,
                                                 const struct hr_dataset *dataset);
 
@@ -135,7 +138,10 @@ HR_CHECKED enum hr_status hr_outcome_write(const struct hr_cli *cli,
  * run.html", a line each; and where the rest is. */
 void hr_outcome_say(const struct hr_cli *cli, FILE *out);
 
-/* HR_E_EXPECTATION when a run missed --expect-accuracy or --expect-digest. */
+/* HR_E_EXPECTATION when a run missed what --expect says; `who` begins what it reached. */
+HR_CHECKED enum hr_status hr_outcome_expect_of(const struct hr_cli *cli,
+                                               const struct hr_run_result *run, const char *who);
+/* The same of several, who say their labels and seeds. */
 HR_CHECKED enum hr_status hr_outcome_expect(const struct hr_cli *cli,
                                             const struct hr_run_result *runs, size_t n);
 

@@ -187,8 +187,8 @@ static size_t say_others(const struct hr_checkpoint *checkpoint, struct hr_readi
             hr_option_equal(row, reading->options, &theirs))
             continue;
         hr_option_text(row, reading->options, text, sizeof text);
-        say(reading, "--%s %s: %s was trained with %s, so figures may be others than its own\n",
-            row->name, hr_printable(text).text, checkpoint->path,
+        say(reading, "%s: %s was trained with %s, so figures may be others than its own\n",
+            hr_option_said(row, text).text, checkpoint->path,
             was[0] ? hr_printable(was).text : "none");
         others++;
     }

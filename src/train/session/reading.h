@@ -9,7 +9,7 @@
  *     the data that it was trained on       what training held out for the test: neither trained
  *                                           on nor validated with. They are known by their digest,
  *                                           whatever file they stand in
- *     test samples that are given           these: --test-data, --test-fraction
+ *     test samples that are given           these: --test
  *     other data with test samples          these: a folder of two parts, packed
  *     other data                            all of them, and a line says so: some may be among
  *                                           those that it was trained on

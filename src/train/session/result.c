@@ -52,7 +52,7 @@ static void fill_best(const struct hr_cuts *cuts, const struct hr_train_options 
                  options->checkpoint_dir);
 }
 
-/* When --target-accuracy, --target-rmse or --target-loss was first reached. */
+/* When --time-to was first reached. */
 static double seconds_to_target(const struct hr_train_options *options,
                                 const struct hr_run_result *result)
 {

@@ -481,7 +481,7 @@ static enum hr_status check_held_out(const struct hr_saver *saver,
     kept = kept ? kept : "";
     if (!file[0] != !kept[0])
         return hr_fail(HR_E_USAGE,
-                       "--resume %s: it was trained with%s --validation-data%s%s, this run has %s; "
+                       "--resume %s: it was trained with%s --validation%s%s, this run has %s; "
                        "expected the same samples",
                        checkpoint->path, kept[0] ? "" : "out", kept[0] ? " " : "", kept,
                        file[0] ? file : "none");
@@ -490,7 +490,7 @@ static enum hr_status check_held_out(const struct hr_saver *saver,
     if (!(is < was || is > was))
         return HR_OK;
     return hr_fail(HR_E_USAGE,
-                   "--resume %s: it was trained with --validation-fraction %g, this run has %g; "
+                   "--resume %s: it was trained with --validation %g, this run has %g; "
                    "expected the same",
                    checkpoint->path, was, is);
 }

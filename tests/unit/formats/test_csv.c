@@ -161,7 +161,7 @@ static void wrong_options_are_refused(void **state)
     data_refused("f", &options, HR_E_USAGE, "--header maybe: expected yes, no or auto");
     options = data_options();
     options.test_fraction = 1;
-    data_refused("f", &options, HR_E_USAGE, "--test-fraction 1: expected more than 0 and less");
+    data_refused("f", &options, HR_E_USAGE, "--test 1: expected more than 0 and less");
     options = data_options();
     options.feature_count = 2;
     data_refused("f", &options, HR_E_USAGE, "--features: is not supported for csv data");
@@ -170,7 +170,7 @@ static void wrong_options_are_refused(void **state)
     snprintf(options.test_data, sizeof options.test_data, "%s", scratch("g"));
     data_refused("f", &options, HR_E_FORMAT, "train samples are 1x1x1, test samples are 2x1x1");
     options.test_fraction = 0.5;
-    data_refused("f", &options, HR_E_USAGE, "is not supported with --test-data");
+    data_refused("f", &options, HR_E_USAGE, "is not supported with --test FILE");
 }
 
 /* 40 samples whose feature is their number. */

@@ -120,7 +120,7 @@ static void every_field_is_checked(void **state)
     }
     struct hr_data_options options = data_options();
     strcpy(options.test_data, "x");
-    data_refused("p", &options, HR_E_USAGE, "--test-data: is not supported for packed data");
+    data_refused("p", &options, HR_E_USAGE, "--test FILE: is not supported for packed data");
 }
 
 /* Cut, or with one bit flipped, at every third byte but in the zeros between sections. */

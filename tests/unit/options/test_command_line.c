@@ -72,6 +72,11 @@ static void wrong_lines_say_what_is_expected(void **state)
         {HR_TRAIN, "--inject nan:0@step=1 --inject nan:0@step=2",
          "--inject: given twice; expected one list, with commas between its entries"},
         {HR_COMPARE, "--strategies ssp --strategies=ssp", "--strategies: given twice"},
+        {HR_TRAIN, "--expect 0.9", "--expect 0.9: expected METRIC=X"},
+        {HR_TRAIN, "--expect f1=0.9,accuracy=0.5", "--expect f1=0.9: expected METRIC=X"},
+        {HR_TRAIN, "--expect accuracy=", "--expect accuracy \"\": expected"},
+        {HR_TRAIN, "--expect accuracy=high", "--expect accuracy high: expected a number"},
+        {HR_TRAIN, "--test-data a.csv", "--test-data a.csv: is said in another way: --test a.csv"},
         {HR_COMPARE, "--seeds many", "--seeds many: expected a whole number"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -100,6 +105,28 @@ static void right_lines_are_taken(void **state)
     CHECK_OK(parse(HR_INSPECT, "a b c -- --d"));
     assert_int_equal(cli.npositional, 4);
     assert_string_equal(cli.positional[3], "--d");
+}
+
+/* What one option says goes to rows of their own, under whose names files have it. */
+static void parts_are_cut(void **state)
+{
+    (void)state;
+    CHECK_OK(parse(HR_TRAIN, "--expect accuracy=0.9,digest=ab --expect loss=2 --test 0.3"));
+    assert_true(cli.expect[HR_METRIC_ACCURACY] == 0.9 && cli.expect[HR_METRIC_LOSS] == 2);
+    assert_string_equal(cli.expect_digest, "ab");
+    assert_true(cli.data_options.test_fraction == 0.3 && !cli.data_options.test_data[0]);
+    assert_true(hr_cli_was_given(&cli, "expect") && hr_cli_was_given(&cli, "test-fraction"));
+    assert_false(hr_cli_was_given(&cli, "expect-rmse") || hr_cli_was_given(&cli, "test-data"));
+    CHECK_OK(parse(HR_TRAIN, "--test held,out.csv --timeline a,b.json,steps=5:7"));
+    assert_string_equal(cli.data_options.test_data, "held,out.csv");
+    assert_string_equal(cli.timeline, "a,b.json");
+    assert_string_equal(cli.timeline_steps, "5:7");
+    CHECK_OK(parse(HR_TRAIN, "--search staleness=1,4;confirm=5,real"));
+    assert_string_equal(cli.search, "staleness=1,4");
+    assert_string_equal(cli.confirm, "5,real");
+    CHECK_OK(hr_config_parse(&cli, HR_TRAIN, "f", "expect-rmse = 3\ntest = t.csv\n"));
+    assert_true(cli.expect[HR_METRIC_RMSE] == 3 && hr_cli_was_given(&cli, "expect"));
+    assert_string_equal(cli.data_options.test_data, "t.csv");
 }
 
 /* A folder behind it, or after "=", or that of the checkpoints. */
@@ -167,6 +194,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wrong_lines_say_what_is_expected),
         cmocka_unit_test(right_lines_are_taken),
+        cmocka_unit_test(parts_are_cut),
         cmocka_unit_test(resume_has_three_spellings),
         cmocka_unit_test(given_options_are_known_by_name),
         cmocka_unit_test(epochs_of_early_stopping_are_counted),

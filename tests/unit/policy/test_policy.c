@@ -32,6 +32,7 @@ static void begin(struct hr_policy_search *search, const char *space)
     cli.train.target_accuracy = 0.3;
     snprintf(cli.confirm, sizeof cli.confirm, "3");
     *search = (struct hr_policy_search){.cli = &cli, .dataset = run_digits()};
+    CHECK_OK(hr_policy_check(search));
     CHECK_OK(hr_policy_prepare(search));
 }
 

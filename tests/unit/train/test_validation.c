@@ -119,7 +119,7 @@ static void an_interrupted_run_leaves_the_test_set_to_the_one_that_goes_on(void 
     assert_int_equal(rest.ncurve, whole.ncurve);
     options.validation_fraction = 0.1;
     CHECK_FAILS(hr_train(&options, run_digits(), NULL, &part), HR_E_USAGE);
-    assert_non_null(strstr(hr_error_message(), "--validation-fraction 0.2, this run has 0.1"));
+    assert_non_null(strstr(hr_error_message(), "--validation 0.2, this run has 0.1"));
     run_folder_remove(folder);
     hr_run_result_free(&whole);
     hr_run_result_free(&rest);
