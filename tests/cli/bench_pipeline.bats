@@ -95,3 +95,13 @@ none() { refused 2 "$1" bench pipeline --pipeline "$2" --micro-batches "$3" --pi
   grep -q "^# without interleaved, 4 stages, 6 micro-batches:" "$TMP/out"
   grep -q "^interleaved  *4x2  *8 " "$TMP/out"
 }
+
+@test "text is measured in tokens" {
+  seq 400 | sed 's/$/ a line of text/' >"$TMP/text.txt"
+  text=(--model gpt-nano --data "$TMP/text.txt")
+  one 2 2 1f1b "${text[@]}" --rounds 1 --json "$TMP/out.json" >"$TMP/out"
+  grep -q "^measured .* tokens/s  *speed-up" "$TMP/out"
+  [ "$(json "$TMP/out.json" '(m := d["rows"][0]["measured"])["tokens_per_s"] > 2 * m["samples_per_s"]')" = True ]
+  one 2 4 1f1b --model mlp --data digits --rounds 1 --json "$TMP/out.json" | grep -q "^measured .* samples/s  *speed-up"
+  [ "$(json "$TMP/out.json" 'd["rows"][0]["measured"]["tokens_per_s"]')" = None ]
+}

@@ -21,6 +21,7 @@
 #include "pipeline/picture.h"
 #include "pipeline/schedule.h"
 #include "pipeline/walk.h"
+#include "report/human.h"
 #include "stages/cut.h"
 #include "stages/spans.h"
 #include "terminal/grid.h"
@@ -33,6 +34,7 @@ struct hr_pipelines_measured {
     size_t rounds; /* 0: it was not measured */
     double bubble, least, most;
     double samples_per_s, speed_up; /* against one worker that accumulates as many micro-batches */
+    size_t tokens;                  /* of a sample; 0: it is no text */
 };
 
 /* One schedule in one shape. */
@@ -89,15 +91,16 @@ static void pipelines_print_measured(FILE *out, const struct hr_pipelines_table 
 {
     struct hr_grid cells;
     char stages[48];
-    hr_grid_begin(&cells, "-measured\tstages\tmicro\tbubble\tleast to most\tpaper\tsamples/s\t"
-                          "speed-up");
+    hr_grid_begin(&cells, "-measured\tstages\tmicro\tbubble\tleast to most\tpaper");
+    hr_grid_add(&cells, hr_rate_unit(table->row[0].measured.tokens));
+    hr_grid_add(&cells, "speed-up");
     for (size_t i = 0; i < table->n; i++) {
         const struct hr_pipelines_row *row = &table->row[i];
         const struct hr_pipelines_measured *m = &row->measured;
         fprintf(cells.cells, "%s\t%s\t%zu\t%.1f %%\t%.1f %6.1f %%\t%.1f %%\t%.0f\t%.2f\n",
                 row->schedule->name, stages_text(&row->shape, stages), row->shape.micro_batches,
-                100 * m->bubble, 100 * m->least, 100 * m->most, 100 * row->bubble, m->samples_per_s,
-                m->speed_up);
+                100 * m->bubble, 100 * m->least, 100 * m->most, 100 * row->bubble,
+                hr_rate_shown(m->samples_per_s, m->tokens), m->speed_up);
     }
     fputc('\n', out);
     hr_grid_end(&cells, out, 0);
@@ -178,10 +181,12 @@ static json_t *measured_object(const struct hr_pipelines_measured *m)
 {
     if (!m->rounds)
         return json_null();
-    return json_pack("{so so so so so so}", "rounds", hr_json_count(m->rounds), "bubble",
-                     hr_json_number(m->bubble), "bubble_least", hr_json_number(m->least),
-                     "bubble_most", hr_json_number(m->most), "samples_per_s",
-                     hr_json_number(m->samples_per_s), "speed_up", hr_json_number(m->speed_up));
+    return json_pack(
+        "{so so so so so so so}", "rounds", hr_json_count(m->rounds), "bubble",
+        hr_json_number(m->bubble), "bubble_least", hr_json_number(m->least), "bubble_most",
+        hr_json_number(m->most), "samples_per_s", hr_json_number(m->samples_per_s), "tokens_per_s",
+        m->tokens ? hr_json_number(hr_rate_shown(m->samples_per_s, m->tokens)) : json_null(),
+        "speed_up", hr_json_number(m->speed_up));
 }
 
 static json_t *row_object(const struct hr_pipelines_row *row)
@@ -242,6 +247,7 @@ static const double run_seconds = 0.5;
 /* What a row gave, by rounds. */
 struct series {
     double bubble[MOST_ROUNDS], speed[MOST_ROUNDS], alone[MOST_ROUNDS];
+    size_t tokens; /* of a sample; 0: it is no text */
 };
 
 /* One worker that accumulates; nothing is to be learned: a small rate keeps numbers small. */
@@ -291,6 +297,7 @@ static enum hr_status measure(const struct hr_cli *cli, const struct hr_dataset 
     HR_TRY(train(&several, dataset, last));
     series->speed[round] = last->samples_per_s;
     series->bubble[round] = last->pipeline.bubble;
+    series->tokens = last->tokens;
     return HR_OK;
 }
 
@@ -302,6 +309,7 @@ static void conclude(struct series *series, size_t rounds, struct hr_pipelines_m
         out->most = series->bubble[i] > out->most ? series->bubble[i] : out->most;
     }
     out->bubble = hr_median(series->bubble, rounds);
+    out->tokens = series->tokens;
     out->samples_per_s = hr_median(series->speed, rounds);
     out->speed_up = out->samples_per_s / hr_median(series->alone, rounds);
 }
