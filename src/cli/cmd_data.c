@@ -381,7 +381,7 @@ static int run(struct hr_cli *cli)
 
 const struct hr_command hr_command_data = {
     .name = "data",
-    .summary = "look at data, pack it into one file, verify it, make some",
+    .summary = "look at data, pack it into one file, verify or generate it",
     .bit = HR_DATA,
     .usage = "info|pack|verify|make [FILE] [OPTIONS]",
     .story =

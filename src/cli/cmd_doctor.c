@@ -170,7 +170,7 @@ static int run(struct hr_cli *cli)
 
 const struct hr_command hr_command_doctor = {
     .name = "doctor",
-    .summary = "runs, going on or crashed: who waits for whom, and why",
+    .summary = "runs that go on or crashed: who waits for whom, and why",
     .bit = HR_DOCTOR,
     .usage = "[PID] [OPTIONS]",
     .story =

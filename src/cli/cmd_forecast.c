@@ -176,7 +176,7 @@ static int run(struct hr_cli *cli)
 
 const struct hr_command hr_command_forecast = {
     .name = "forecast",
-    .summary = "the speed of runs nobody timed; do more workers help?",
+    .summary = "predict the speed of runs; do more workers help?",
     .bit = HR_FORECAST,
     .usage = "[OPTIONS]",
     .story = "Short runs, 2 s in all, time what a gradient, an update, an exchange, a server and "

@@ -365,7 +365,7 @@ static int run(struct hr_cli *cli)
 
 const struct hr_command hr_command_gate = {
     .name = "gate",
-    .summary = "run an earlier run again: is it still the same?",
+    .summary = "repeat an earlier run: is its result still the same?",
     .bit = HR_GATE,
     .usage = "BASELINE.json [NEW.json]",
     .story =

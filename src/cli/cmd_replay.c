@@ -259,7 +259,7 @@ static int run(struct hr_cli *cli)
 
 const struct hr_command hr_command_replay = {
     .name = "replay",
-    .summary = "repeat a recorded run, to the same bits",
+    .summary = "repeat a recorded run bit for bit",
     .bit = HR_REPLAY,
     .usage = "TRACE [OPTIONS]",
     .story =

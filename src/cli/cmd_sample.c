@@ -163,7 +163,7 @@ static int run(struct hr_cli *cli)
 
 const struct hr_command hr_command_sample = {
     .name = "sample",
-    .summary = "have a language model go on with a text",
+    .summary = "let a language model continue a text",
     .bit = HR_SAMPLE,
     .usage = "CHECKPOINT [OPTIONS]",
     .story = "Prints the prompt, then each token as soon as it is drawn: bytes as they are (on a\n"

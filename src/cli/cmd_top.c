@@ -225,7 +225,7 @@ static int run(struct hr_cli *cli)
 
 const struct hr_command hr_command_top = {
     .name = "top",
-    .summary = "a run while it goes on: ranks, speed, waiting, memory",
+    .summary = "watch a run: ranks, speed, waiting, memory",
     .bit = HR_TOP,
     .usage = "[PID] [OPTIONS]",
     .story = "Shows the run that goes on, or of several that of PID, until it ends or q is typed: "

@@ -70,7 +70,7 @@ static int run(struct hr_cli *cli)
 
 const struct hr_command hr_command_verify = {
     .name = "verify",
-    .summary = "what is guaranteed, checked on this machine in 30 s",
+    .summary = "check on this machine what is guaranteed, in 30 s",
     .bit = HR_VERIFY,
     .usage = "[OPTIONS]",
     .story =

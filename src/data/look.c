@@ -138,7 +138,7 @@ bool hr_look_at_chance(const struct hr_dataset *dataset, double accuracy, char *
     if (most == test->count) /* all are of one class */
         return false;
     if (test->count >= ENOUGH_TO_TELL && accuracy <= chance + 2 * sqrt(chance * (1 - chance) / n))
-        snprintf(text, size, "at chance (%zu classes)", dataset->classes);
+        snprintf(text, size, "no better than chance (%zu classes)", dataset->classes);
     else if (accuracy < (double)most / n)
         snprintf(text, size, "below always answering the most frequent class (%.3g %%)",
                  100 * (double)most / n);

@@ -72,7 +72,7 @@ bool hr_look_at_unequal(const struct hr_dataset *dataset);
 
 /* Would that accuracy on the test split be had without a look at the samples: is it below that of
  * always answering the most frequent class, or, by what 50 samples or more can tell, at chance?
- * text says which: "at chance (10 classes)". */
+ * text says which: "no better than chance (10 classes)". */
 bool hr_look_at_chance(const struct hr_dataset *dataset, double accuracy, char *text, size_t size);
 
 #endif

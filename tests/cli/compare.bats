@@ -74,7 +74,7 @@ labels() {
   refused 2 "--margin" compare --seeds 2 --margin 0
   hogring compare "${quick[@]}" --strategies allreduce,ps-sync,local-sgd --seeds 3 --margin 90 --details --json "$TMP/out.json" >"$TMP/stdout" 2>/dev/null
   grep -q "^  points  *allreduce  *ps-sync  *identical$" "$TMP/stdout"
-  grep -q "^Margin: 90 points, shown at 5 %" "$TMP/stdout"
+  grep -q "^Margin: 90 points, tested at 5 %" "$TMP/stdout"
   [ "$(json "$TMP/out.json" '[c["verdict"] for c in d["comparison"]["comparisons"]]')" = "['identical', 'equal within', 'equal within']" ]
   [ "$(json "$TMP/out.json" 'd["comparison"]["margin"], d["comparison"]["power"]["tests"]')" = "(0.9, 1)" ]
 }
@@ -142,7 +142,7 @@ labels() {
   hogring compare --workers 8 --clock virtual --strategies allreduce,ps-async --quiet --json "$TMP/a.json" >"$TMP/said"
   grep -q "^ps-async! " "$TMP/said"
   grep -q "^allreduce direct " "$TMP/said"
-  grep -q "^! ps-async: .* \(at chance\|below always answering\) .*; likely lr 0.05 and momentum 0.90 under a mean staleness of [0-9.]*: --momentum 0" "$TMP/said"
+  grep -q "^! ps-async: .* \(no better than chance\|below always answering\) .*; likely lr 0.05 and momentum 0.90 under a mean staleness of [0-9.]*: --momentum 0" "$TMP/said"
   [ "$(json "$TMP/a.json" '[(bool(r["at_chance"]), sum("likely" in w for w in r["warnings"])) for r in d["runs"]]')" = "[(False, 0), (True, 1)]" ]
   python3 -c 'import random; r = random.Random(1); print("km,m,side"); [print(10 + r.random(), 5000 * r.random(), r.choice("ab"), sep=",") for i in range(1500)]' >"$TMP/p.csv"
   hogring train --data "$TMP/p.csv" --model softmax --epochs 1 --quiet >"$TMP/said"

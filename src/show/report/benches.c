@@ -205,6 +205,8 @@ void hr_speeds_print(FILE *out, const struct hr_speed_row *rows, size_t n)
     fprintf(out, "%s, of the workers' time\n",
             n && rows[0].measured ? "time %: load / forward / backward / update / comm / wait"
                                   : "time %: load / gradient / comm / wait");
+    if (n && rows[0].roof.lack != HR_SHARE_HAS_NO_ROOF)
+        fputs("roof: the most that these threads can compute, measured beside each row\n", out);
     for (size_t i = 0; i < n; i++)
         print_lack(out, &rows[i]);
     if (scaled)

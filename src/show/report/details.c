@@ -447,12 +447,13 @@ bool hr_advice_asynchrony(const struct hr_run_result *run, const char *name,
     const double momentum = 1 - (1 - a->explicit_momentum) * in_flight;
     char cure[80] = "a smaller --lr (--async-lr divide) is the safer choice";
     if (momentum > 0.005 && a->lr_is_step)
-        snprintf(cure, sizeof cure, "--momentum %.2f would keep it at %.2f", momentum,
+        snprintf(cure, sizeof cure, "--momentum %.2f would keep momentum at %.2f", momentum,
                  a->explicit_momentum);
-    snprintf(text, HR_ADVICE_MAX,
-             "%s: %.1f updates were in flight on average, so lr %.3g acts like %.3g and momentum "
-             "%.2f like %.3f (predicted); %s",
-             name, in_flight, a->effective_lr / in_flight, a->effective_lr, a->explicit_momentum,
-             a->total_momentum, cure);
+    snprintf(
+        text, HR_ADVICE_MAX,
+        "%s: on average %.1f updates were computed at once, so lr %.3g acts like %.3g and momentum "
+        "%.2f like %.3f (predicted); %s",
+        name, in_flight, a->effective_lr / in_flight, a->effective_lr, a->explicit_momentum,
+        a->total_momentum, cure);
     return true;
 }

@@ -373,15 +373,15 @@ static void print_past(FILE *out, const struct hr_run_group *group, const struct
     char seconds[HR_HUMAN_MAX];
     if (!run->resumed)
         return;
-    fprintf(out, "%s%s: resumed at step %llu; ", hr_yields(out, HR_NOTICE), group->name,
+    fprintf(out, "%s%s: resumed at step %llu. ", hr_yields(out, HR_NOTICE), group->name,
             (unsigned long long)run->resumed_step);
     if (run->past_seconds > 0)
         fprintf(out,
-                "seconds, speed, updates: whole training (this run: %s s, %llu); time, "
-                "staleness: this run\n",
+                "Seconds, speed and updates are of the whole training (of this run: %s s, %llu "
+                "updates), waiting and staleness of this run.\n",
                 hr_human_seconds(seconds, run->seconds), (unsigned long long)run->updates);
     else
-        fputs("all figures are of this run: what came before is not known\n", out);
+        fputs("All figures are of this run: what came before is not known.\n", out);
 }
 
 typedef bool (*advice_fn)(const struct hr_run_result *run, const char *name,

@@ -129,7 +129,9 @@ static const char *score_title(const struct hr_verdict *v)
 static const char *size_text(const struct hr_verdict *v, double difference, char text[HR_HUMAN_MAX])
 {
     const double scale = hr_metric_kind(v->metric)->scale;
-    snprintf(text, HR_HUMAN_MAX, scale > 1 ? "%.2g points" : "%.2g", scale * difference);
+    snprintf(text, HR_HUMAN_MAX, "%.2g", scale * difference);
+    if (scale > 1)
+        strcat(text, strcmp(text, "1") ? " points" : " point");
     return text;
 }
 
@@ -176,14 +178,14 @@ static void say_power(FILE *out, const struct hr_verdict *v, bool details)
         return;
     fprintf(out, details ? "  Power: %zu seeds " : ". %zu seeds ", power.pairs);
     if (v->metric == HR_METRIC_ACCURACY && power.difference > 1)
-        fputs("are too few to detect any", out);
+        fputs("are too few to detect any difference", out);
     else
         fprintf(out, "can detect differences of %s", size_text(v, power.difference, size));
     if (details)
         fprintf(out, " at %g %%%s with 80 %% power (they vary by %s)", 100 * HR_VERDICT_LEVEL,
                 tests > 1 ? " over all pairs" : "", size_text(v, power.spread, size));
-    fprintf(out, ", %s%zu seeds of %s", power.more < 10000 ? "" : "more than ", power.more,
-            size_text(v, power.aim, size));
+    fprintf(out, ", %s%zu seeds would detect %s", power.more < 10000 ? "" : "more than ",
+            power.more, size_text(v, power.aim, size));
     fputs(details ? ".\n" : "", out);
 }
 
@@ -305,18 +307,19 @@ static bool is_worse(const struct hr_verdict *v, size_t g, size_t than)
 static void say_margin(FILE *out, const struct hr_verdict *v)
 {
     const char *best = v->best < v->groups.n ? v->groups.group[v->best].name : "";
+    const bool one = fabs(v->request.margin - 1) < 1e-12;
+    const char *points = !(hr_metric_kind(v->metric)->scale > 1) ? "" : one ? " point" : " points";
     if (!(v->request.margin > 0) || v->score_tests.tests == 0)
         return;
     fputs(hr_yields(out, HR_NOTICE), out);
     say_head(out, "Margin");
-    fprintf(out, "%g%s, shown at %g %% (one-sided tests, corrected over all pairs)%s.\n",
-            v->request.margin, hr_metric_kind(v->metric)->scale > 1 ? " points" : "",
-            100 * HR_VERDICT_LEVEL, v->at);
-    say_names(out, v, equals, v->best, "Equal to %s within it: ", best);
-    say_names(out, v, may_trail, v->best, "No worse than %s by it: ", best);
-    say_names(out, v, is_worse, v->best, "Worse than %s, perhaps by more than it: ", best);
+    fprintf(out, "%g%s, tested at %g %% (one-sided, corrected over all pairs)%s.\n",
+            v->request.margin, points, 100 * HR_VERDICT_LEVEL, v->at);
+    say_names(out, v, equals, v->best, "Equal to %s within the margin: ", best);
+    say_names(out, v, may_trail, v->best, "Not worse than %s by more than the margin: ", best);
+    say_names(out, v, is_worse, v->best, "Worse than %s, perhaps by more than the margin: ", best);
     say_names(out, v, may_be_worse, v->best,
-              "Neither shown to be worse than %s nor to be within it: ", best);
+              "Not decided, neither worse than %s nor within the margin: ", best);
 }
 
 /* --- seeds and orders of events --- */
@@ -437,7 +440,7 @@ static void say_target(FILE *out, const struct hr_verdict *v)
                 hr_human_seconds(text, mean_cost(&groups->group[first], HR_COST_SECONDS)), v->at);
     if (first < groups->n)
         say_names(out, v, later, first, "Significantly later: ");
-    say_names(out, v, not_always, first, "Not with every run: ");
+    say_names(out, v, not_always, first, "Not reached by every run: ");
 }
 
 /* --- every pair, a row of a table: of the score, and of what a target took --- */
@@ -631,10 +634,10 @@ static void say_uneven(FILE *out, const struct hr_groups *groups)
     if (!uneven.group)
         return;
     const size_t tokens = uneven.group->run[0]->tokens;
-    fprintf(
-        out, "%sSpeeds are not comparable: %s made %s at first and %s at last, doing the same.\n",
-        hr_yields(out, HR_NOTICE), uneven.group->name, hr_human_rate(first, uneven.first, tokens),
-        hr_human_short(last, hr_rate_shown(uneven.last, tokens)));
+    fprintf(out, "%sSpeeds are not comparable: %s made %s in its first runs, %s in its last.\n",
+            hr_yields(out, HR_NOTICE), uneven.group->name,
+            hr_human_rate(first, uneven.first, tokens),
+            hr_human_short(last, hr_rate_shown(uneven.last, tokens)));
 }
 
 /* "Diverged: hogwild (2 of 5 seeds)": rows of which some runs are of that kind. Are there any? */

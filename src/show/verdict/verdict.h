@@ -187,8 +187,8 @@ void hr_alike_print(FILE *out, const struct hr_groups *groups,
 
 /* "For a fair comparison (about 4 s): COMMAND", where there is one: on a line of its own where it
  * does not fit behind the words; each of its lines but the last ends in a backslash, so that it can
- * be copied as it stands. One of about 2 * width characters or more is said by what it changes: "the
- * same command with --tune". width 0: any. */
+ * be copied as it stands. One of about 2 * width characters or more is said by what it changes:
+ * "the same command with --tune". width 0: any. */
 void hr_say_command(FILE *out, const char *what, const struct hr_proposal *command, size_t width);
 
 struct hr_verdict {

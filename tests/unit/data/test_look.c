@@ -98,7 +98,7 @@ static void an_accuracy_without_a_look_at_the_samples_is_known(void **state)
     struct hr_dataset dataset;
     CHECK_OK(hr_dataset_open("digits", &dataset));
     assert_true(hr_look_at_chance(&dataset, 0.09, text, sizeof text));
-    assert_string_equal(text, "at chance (10 classes)");
+    assert_string_equal(text, "no better than chance (10 classes)");
     assert_false(hr_look_at_chance(&dataset, 0.16, text, sizeof text));
     dataset.classes = 0; /* values */
     assert_false(hr_look_at_chance(&dataset, NAN, text, sizeof text));

@@ -55,10 +55,12 @@ static void who_is_no_better_than_chance_is_told_why(void **state)
     char text[HR_ADVICE_MAX];
     struct hr_run_result run = sample_run("ssp", 1, 0.09);
     assert_false(hr_advice_chance(&run, "ssp", text));
-    snprintf(run.chance, sizeof run.chance, "at chance (10 classes); likely too few updates");
+    snprintf(run.chance, sizeof run.chance,
+             "no better than chance (10 classes); likely too few updates");
     assert_true(hr_advice_chance(&run, "ssp s=3", text));
-    assert_string_equal(text,
-                        "ssp s=3: 9.00 % right is at chance (10 classes); likely too few updates");
+    assert_string_equal(
+        text,
+        "ssp s=3: 9.00 % right is no better than chance (10 classes); likely too few updates");
 }
 
 static void a_run_of_an_instant_gets_no_advice(void **state)
@@ -119,9 +121,9 @@ static void a_step_that_asynchrony_makes_large_is_told(void **state)
     run.asynchrony = (struct hr_asynchrony){0.25, 0.9, 0.8, 0.98, true};
     assert_true(hr_advice_asynchrony(&run, "ps-async", text));
     assert_string_equal(text,
-                        "ps-async: 5.0 updates were in flight on average, so lr 0.05 acts like "
-                        "0.25 and momentum 0.90 like 0.980 (predicted); --momentum 0.50 would "
-                        "keep it at 0.90");
+                        "ps-async: on average 5.0 updates were computed at once, so lr 0.05 acts "
+                        "like 0.25 and momentum 0.90 like 0.980 (predicted); --momentum 0.50 would "
+                        "keep momentum at 0.90");
     run.asynchrony = (struct hr_asynchrony){1, 0.5, 0.95, 0.975, true};
     assert_true(hr_advice_asynchrony(&run, "ps-async", text));
     assert_non_null(strstr(text, "a smaller --lr (--async-lr divide) is the safer choice"));

@@ -181,10 +181,10 @@ static void a_resumed_run_is_shown_whole_and_says_what_is_of_this_run(void **sta
             "     2.00      10.0k      500  0.05          -              5/70/10/15\n"
         "hogwild        95.00  0.2500  0.1250"
             "     1.50      9.80k      460  0.05          -              5/70/10/15\n"
-        "ssp: resumed at step 40; seconds, speed, updates: whole training "
-            "(this run: 1.50 s, 460); time, staleness: this run\n"
-        "hogwild: resumed at step 40; all figures are of this run: what came before is not "
-            "known\n");
+        "ssp: resumed at step 40. Seconds, speed and updates are of the whole training (of this "
+            "run: 1.50 s, 460 updates), waiting and staleness of this run.\n"
+        "hogwild: resumed at step 40. All figures are of this run: what came before is not "
+            "known.\n");
     /* clang-format on */
 }
 

@@ -56,7 +56,7 @@ static void the_power_says_what_could_be_told(void **state)
     /* sd 1.73 points; brentq of scipy's power: 3.264 sd of 3 seeds; 6 tell 1.632 sd */
     expect(text,
            "Power: 3 seeds can detect differences of 5.7 points at 5 % with 80 % power (they "
-           "vary by 1.7 points), 6 seeds of 2.8 points.\n",
+           "vary by 1.7 points), 6 seeds would detect 2.8 points.\n",
            true);
     free(text);
 }
@@ -76,15 +76,16 @@ static void a_margin_shows_who_is_no_worse_and_who_is_equal(void **state)
     fill(runs, "allreduce", 0.9, 0.0001);
     fill(runs + 3, "hogwild", 0.899, 0.0001);
     char *text = with_margin(runs, 6, 0.5);
-    expect(text, "Margin: 0.5 points, shown at 5 %", true);
-    expect(text, "Equal to allreduce within it: hogwild.\n", true);
+    expect(text, "Margin: 0.5 points, tested at 5 %", true);
+    expect(text, "Equal to allreduce within the margin: hogwild.\n", true);
     free(text);
     text = with_margin(runs, 6, 0.1); /* their very difference */
-    expect(text, "  Worse than allreduce, perhaps by more than it: hogwild.\n", true);
+    expect(text, "  Worse than allreduce, perhaps by more than the margin: hogwild.\n", true);
     free(text);
     fill(runs + 3, "hogwild", 0.8999, 0.01);
     text = with_margin(runs, 6, 0.5);
-    expect(text, "Neither shown to be worse than allreduce nor to be within it: hogwild.\n", true);
+    expect(text, "Not decided, neither worse than allreduce nor within the margin: hogwild.\n",
+           true);
     free(text);
 }
 
@@ -169,7 +170,7 @@ static void times_that_are_not_known_are_tested_by_signs(void **state)
     for (size_t i = 1; i < 16; i += 2)
         runs[i].target_seconds = -1;
     char *text = verdict(runs, 16, 0.5);
-    expect(text, "Not with every run: hogwild 3W1PS.\n", true);
+    expect(text, "Not reached by every run: hogwild 3W1PS.\n", true);
     check_has(text, " 0.0078 better\n"); /* 2 / 2^8 */
     expect(text, "signs are tested: that takes 6 seeds or more.)\n", true);
     free(text);
