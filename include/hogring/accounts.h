@@ -47,7 +47,7 @@ struct hr_conflicts {
 };
 
 /* How one worker spent its time: the four add up to the run's seconds. All are 0 where one process
- * plays all workers by the machine's clock (explore, replay). */
+ * runs all workers by the machine's clock (explore, replay). */
 struct hr_worker_time {
     double load_s;        /* decoding samples, or waiting for them to be decoded ahead */
     double compute_s;     /* gradients, and updates that are made apart from communication */

@@ -65,7 +65,7 @@ struct hr_run_info {
     uint64_t seed, staleness;
     bool synchronous, served, colocated, bounded;
     bool servers_rest;                    /* workers, who are threads, serve themselves */
-    bool played;                          /* one process plays all ranks */
+    bool played;                          /* one process runs all ranks */
     bool shares_batch;                    /* a batch is shared by all workers, else one worker's */
     bool averages;                        /* workers' weights are averaged, not gradients summed */
     const struct hr_conflicts *conflicts; /* of sparse models; else NULL */

@@ -9,7 +9,7 @@
  *     hr_replay_close(replay);
  *
  * A trace holds the run's configuration, each owner's inputs in order, and the digest of the final
- * weights. One process plays all ranks, and each owner follows its own log; gradients are computed
+ * weights. One process runs all ranks, and each owner follows its own log; gradients are computed
  * by as many threads as there are processors, whatever the number of workers.
  *
  * Threads: as hr_train.

@@ -94,7 +94,7 @@ struct hr_stage_report {
     char layers[96];       /* of the model's text: "0 to 2", "0 to 2, 5 to 6" */
     size_t params;         /* of one worker's */
     double madds_share;    /* of the multiply-adds of a gradient */
-    double busy_s, wait_s; /* within steps; wait_s NaN: one process played all ranks */
+    double busy_s, wait_s; /* within steps; wait_s NaN: one process ran all ranks */
     uint64_t bytes;        /* handed over to other stages */
     size_t peak;           /* most micro-batches (of chunks) that it kept at once */
     double again_s;        /* of busy_s: forward passes computed again */
@@ -130,7 +130,7 @@ struct hr_pipeline_report {
     struct hr_stage_report *stage; /* (stages) owned */
     size_t nspans;
     /* (nspans) owned: worker 0's last step; in virtual time, a step like its first; none where one
-     * process played all ranks, or of many actions. */
+     * process ran all ranks, or of many actions. */
     struct hr_stage_span *span;
     struct hr_recompute_report recompute;
     double without_s; /* with it: what compute_s would be without, in virtual time; else NaN */

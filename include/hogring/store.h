@@ -54,7 +54,7 @@
  *           lost (HR_E_LOST, HR_E_ABORTED).
  * Threads   a handle belongs to its rank.
  * Training  the servers of hr_train (train.h) are no store. They can be recorded, replayed and
- *           played in virtual time, keep the optimizer's state, hand out batches and come to rest
+ *           run in virtual time, keep the optimizer's state, hand out batches and come to rest
  *           for evaluations and checkpoints. A store has keys, tickets and the caller's buffers,
  *           and none of that. Both have the same rings, stripes and sums underneath, the caller's
  *           update rule and the two placements.

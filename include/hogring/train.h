@@ -61,7 +61,7 @@ struct hr_train_options {
     bool replace_head;       /* but for the last layer, which is drawn from the seed */
     char freeze[256];   /* globs over names of tensors, as "0.*,2.bias", that are not trained; "" */
     char launch[16];    /* thread, process */
-    char schedule[32];  /* free; explore:SEED: one thread plays all ranks, in a drawn order */
+    char schedule[32];  /* free; explore:SEED: one thread runs all ranks, in a drawn order */
     char kernels[16];   /* fast, direct, reference */
     char precision[16]; /* of a network: float32, bf16: what its products and activations are */
     size_t workers;     /* 1 to 64; default: the processors allowed, at least 2 */

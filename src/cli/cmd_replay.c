@@ -265,7 +265,7 @@ const struct hr_command hr_command_replay = {
     .story =
         "TRACE was written by train --record: it holds the run's configuration and, for each owner "
         "of\n"
-        "weights, what it took in which order. One process plays all ranks in that order, on all\n"
+        "weights, what it took in which order. One process runs all ranks in that order, on all\n"
         "cores; threads or processes, 2 workers or 64, the weights come out the same. Exit 1 "
         "when\n"
         "they do not. --what-if asks what the run would have been with something else: its "

@@ -98,7 +98,7 @@ static bool is_served(const struct hr_strategy *s)
     F(VIRTUAL, "--clock virtual", "clock", "--clock virtual", IS(clock, "virtual"))                \
     F(EXPLORED, "--schedule explore:SEED", "schedule", "--schedule explore:1",                     \
       !IS(schedule, "free"))                                                                       \
-    F(REAL, "in real time", NULL, "", !r->played)                                                  \
+    F(REAL, "in real time", NULL, "", !r->serial)                                                  \
     F(MACHINES, "on several machines", NULL, "", r->machines)                                      \
     F(FORECAST, "in a forecast", NULL, "", r->forecast)                                            \
     F(SPARSE, "--model logistic, svm, linear, mf", "model", "--model svm", r->sparse)              \
@@ -271,8 +271,8 @@ const size_t hr_nfeatures = sizeof hr_features / sizeof *hr_features;
 const struct hr_feature_pair hr_pairs[] = {
     /* Clocks and schedules. */
     PAIR(VIRTUAL, EXPLORED, SENSE, "the clock is the schedule there", "one of them"),
-    PAIR(VIRTUAL, MACHINES, SENSE, "one process plays all ranks", "--clock real, or no mpirun"),
-    PAIR(EXPLORED, MACHINES, SENSE, "one process plays all ranks", "--schedule free, or no mpirun"),
+    PAIR(VIRTUAL, MACHINES, SENSE, "one process runs all ranks", "--clock real, or no mpirun"),
+    PAIR(EXPLORED, MACHINES, SENSE, "one process runs all ranks", "--schedule free, or no mpirun"),
     PAIR(VIRTUAL, SPARSE, WORK,
          "its steps wait for the memory that workers share, and virtual time is of gradients and "
          "messages alone",
@@ -485,7 +485,7 @@ struct hr_pair_run hr_pair_run_of(const struct hr_train_options *options, const 
         run.strategy = NULL;
     run.machines = cli && cli->machines > 1;
     const struct hr_choices choice = hr_choices_of(options);
-    run.played = choice.clock == HR_CLOCK_VIRTUAL || choice.explored;
+    run.serial = choice.clock == HR_CLOCK_VIRTUAL || choice.explored;
     return run;
 }
 

@@ -29,7 +29,7 @@ struct hr_pair_run {
     const struct hr_cli *cli;           /* NULL: a caller of the library */
     bool sparse;
     bool machines; /* on several machines */
-    bool played;   /* one process plays all ranks: in virtual time, explored or replayed */
+    bool serial;   /* one process runs all ranks: in virtual time, explored or replayed */
     bool forecast; /* it is not run, but forecast */
 };
 

@@ -506,7 +506,7 @@ static const struct hr_option results[] = {
 
 static const struct hr_option expert[] = {
     ROW("schedule", TEXT, schedule, AROUND, "HOW", "free",
-        "free, or explore:SEED: one thread plays all ranks in an order drawn from SEED"),
+        "free, or explore:SEED: one thread runs all ranks in an order drawn from SEED"),
     ROW("kernels", TEXT, kernels, DECIDES, "WHICH", "fast",
         "fast, direct (without Winograd's algorithm in 3x3 convolutions), reference "
         "(plain C), or openblas, which multiplies",

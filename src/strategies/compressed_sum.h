@@ -12,8 +12,8 @@
  *             number, and sum sparse values that are hardly ever in the same place.
  *   Factors   (powersgd) two sums of float32, by the group's algorithm (compress/powersgd.h).
  *   Exact     statistics travel as float32, in a sum of their own.
- *   Promise   all workers have the same bits, those of T(n); threads, processes and played ranks
- *             alike.
+ *   Promise   all workers have the same bits, those of T(n); threads, processes and ranks of one
+ *             thread alike.
  *   Source    two-sided error feedback: Tang et al., "DoubleSqueeze", arXiv 1905.05957, and
  *             DeepSpeed's compressed all-reduce (1-bit Adam, arXiv 2102.02888).
  *

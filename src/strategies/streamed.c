@@ -5,7 +5,7 @@
  *            of the optimiser, in shared memory. What is left to do here is to say which batch is
  *            next, and to keep the state.
  *   Promise  every minibatch is one update; nothing is on its way at a cut.
- *   In place of allreduce, where there is one worker, in real time. Where one process plays all
+ *   In place of allreduce, where there is one worker, in real time. Where one process runs all
  *   ranks, allreduce itself is given gradients, put together to the same bits (stages/versions.h).
  */
 #include "strategies/strategies.h"

@@ -203,7 +203,7 @@ enum hr_status hr_announce(const struct hr_run *run)
         .strategy = run->job.options->strategy,
         .algorithm = all_reduces ? shared->group_options.algorithm->name : NULL,
         .order = all_reduces ? shared->group_options.algorithm->order : NULL,
-        .launch = run->job.played ? run->drive.driver->title : hr_launch_name(run->job.launch),
+        .launch = run->job.serial ? run->drive.driver->title : hr_launch_name(run->job.launch),
         .guarantee = shared->guarantee,
         .model = hr_model_text(run->job.model),
         .kernels = hr_run_kernels(run),
@@ -243,7 +243,7 @@ enum hr_status hr_announce(const struct hr_run *run)
         .colocated = shared->colocated,
         .servers_rest = hr_resting_would(&run->drive),
         .bounded = shared->staleness_bound != 0 && shared->staleness_bound != UINT64_MAX,
-        .played = run->job.played,
+        .played = run->job.serial,
     };
     return announce(run, &info);
 }

@@ -527,7 +527,7 @@ static void fill_configuration(const struct hr_run *run, struct hr_run_result *r
     snprintf(result->order, sizeof result->order, "%s",
              shared->strategy->order ? shared->strategy->order : algorithm->order);
     snprintf(result->launch, sizeof result->launch, "%s",
-             run->job.played ? "events" : hr_launch_name(run->job.launch));
+             run->job.serial ? "events" : hr_launch_name(run->job.launch));
     snprintf(result->kernels, sizeof result->kernels, "%s", hr_run_kernels(run));
     snprintf(result->precision, sizeof result->precision, "%s", run->job.options->precision);
     snprintf(result->model, sizeof result->model, "%.1023s", hr_model_text(run->job.model));
@@ -621,7 +621,7 @@ enum hr_status hr_result_fill(struct hr_run *run)
     name_trace(run, result);
     result_divide_time(run, result);
     hr_losses_report(&run->drive.losses, result);
-    result->repeats = run->job.played || (hr_train_repeats(run->job.options) && !result->nlosses);
+    result->repeats = run->job.serial || (hr_train_repeats(run->job.options) && !result->nlosses);
     hr_conditions_warn(&run->job, (int64_t)(1e12 * result->seconds));
     return HR_OK;
 }

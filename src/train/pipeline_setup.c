@@ -30,7 +30,7 @@ enum hr_status hr_pipeline_count_ranks(struct hr_run *run)
     struct hr_train_job *job = &run->job;
     char grid[60] = "";
     job->first_stage = job->nranks;
-    if (K * team_of(o) < 2 || job->played)
+    if (K * team_of(o) < 2 || job->serial)
         return HR_OK;
     job->nranks += workers * (K * team_of(o) - 1);
     if (job->nranks <= HR_MAX_RANKS)
@@ -114,7 +114,7 @@ static size_t rounds_of(const struct hr_train_job *job)
 static size_t machines_of(const struct hr_run *run, size_t members)
 {
     const struct hr_hosts *hosts = &run->shared.hosts;
-    if (!hr_hosts_are_many(hosts) || run->job.played || members < 2)
+    if (!hr_hosts_are_many(hosts) || run->job.serial || members < 2)
         return 1;
     return (size_t)hosts->machine[run->job.first_stage + members - 2] - hosts->machine[0] + 1;
 }
@@ -146,14 +146,14 @@ enum hr_status hr_pipeline_setup(struct hr_run *run)
         .recompute = o->recompute,
         .shards = shards_of(o),
         .team = team_of(o),
-        .played = job->played,
+        .serial = job->serial,
         .rounds = rounds_of(job),
         .machines = machines_of(run, K * team_of(o)),
     };
     HR_TRY(find_schedule(o, &options));
     const bool stale = !options.schedule->synchronous;
     if (stale) {
-        options.streams = !job->played;
+        options.streams = !job->serial;
         options.shape.micro_batches = options.streams ? K : 1; /* on their way */
         if (options.streams)
             run->shared.strategy = &hr_strategy_streamed;
@@ -175,7 +175,7 @@ enum hr_status hr_pipeline_setup(struct hr_run *run)
     job->parts = M;
     job->most_parts = M * options.rounds;
     job->piece = options.most;
-    if (!job->played) /* ranks that wait leave their processors to their worker's update */
+    if (!job->serial) /* ranks that wait leave their processors to their worker's update */
         run->shared.update_threads = hr_min_size(job->pipeline->members, hr_cpus_cores());
     return HR_OK;
 }
@@ -308,7 +308,7 @@ static enum hr_status report_split(const struct hr_train_job *job, struct hr_ten
         report->bytes += job->stage_accounts[i].moved;
     report->nlayers = n;
     report->shards = pipeline->split.shards;
-    report->ranks = hr_max_size(job->options->tensor_parallel, 1); /* played: as it was asked */
+    report->ranks = hr_max_size(job->options->tensor_parallel, 1); /* serial: as it was asked */
     return HR_OK;
 }
 
@@ -332,7 +332,7 @@ static void count_stage(const struct hr_train_job *job, size_t k, double span,
     stage->again_s = job->simulated ? hr_ps_seconds(again_ps) : hr_seconds(again_ns);
     stage->busy_s /= (double)team;
     stage->again_s /= (double)team;
-    stage->wait_s = job->played && !job->simulated ? (double)NAN : span - stage->busy_s;
+    stage->wait_s = job->serial && !job->simulated ? (double)NAN : span - stage->busy_s;
 }
 
 /* Micro-batches, or minibatches of a pipeline that never drains, from when it fills to when it is

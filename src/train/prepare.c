@@ -512,7 +512,7 @@ static enum hr_status parse_names(struct hr_run *run)
     shared->outlives = run->job.choices.on_loss != HR_ON_LOSS_STOP;
     shared->reissues = run->job.choices.lost_batch == HR_LOST_BATCH_REISSUE;
     shared->repeats = run->drive.replay;
-    run->job.played = run->drive.driver->played;
+    run->job.serial = run->drive.driver->serial;
     shared->local = run->drive.driver->local;
     run->job.simulated = run->drive.driver->simulated;
     return hr_kernels_select_named(o->kernels, hr_machine_bits_are_bf16(o->precision));
@@ -563,7 +563,7 @@ static enum hr_status lay_out_schedule(struct hr_run *run)
                                      ? hr_batch_schedule_every(schedule, &o->checkpoint_every)
                                      : hr_digest_every(o);
     /* Where something is compressed, a gradient that is given up would take its error with it. */
-    schedule->pauses = run->shared.strategy->pause && run->drive.driver->played && !compresses(run);
+    schedule->pauses = run->shared.strategy->pause && run->drive.driver->serial && !compresses(run);
     return hr_run_length_check(o, &run->length);
 }
 
@@ -679,9 +679,9 @@ static void plan_snapshot(struct hr_run *run)
     const struct hr_rows *rows = &shared->strategy->rows;
     const bool saves = o->checkpoint_dir[0] || hr_digest_every(o);
     /* Is it read when ranks go on, or by those who begin, from a checkpoint? Where one process
-     * plays all ranks, they do not go on together. */
+     * runs all ranks, they do not go on together. */
     const bool copied = saves || o->resume[0] || o->record[0] || run->drive.replay ||
-                        shared->outlives || run->drive.driver->played;
+                        shared->outlives || run->drive.driver->serial;
     /* Those that are tied may be in a checkpoint that a cut writes, or that the run begins with. */
     const bool tied = rows->since && ((saves && !shared->schedule.pauses && !shared->outlives) ||
                                       run->resume.checkpoint);
@@ -713,7 +713,7 @@ static enum hr_status check_pairs(const struct hr_run *run)
 {
     struct hr_pair_run pairs = hr_pair_run_of(&run->options, NULL);
     pairs.machines = run->machines;
-    pairs.played |= run->drive.replay != NULL;
+    pairs.serial |= run->drive.replay != NULL;
     return hr_pairs_check(&pairs);
 }
 

@@ -90,13 +90,13 @@ static void begin_launcher(struct hr_run *run)
         .clock = &run->drive,
         .saver = &run->saver,
         .result = run->result,
-        .alone = run->drive.driver->played,
+        .alone = run->drive.driver->serial,
     };
     hr_multinode_lead(run);
     hr_launcher_begin(&run->launcher);
 }
 
-/* One thread that plays all ranks reads what it writes. */
+/* One thread that runs all ranks reads what it writes. */
 static void make_room(void *launcher)
 {
     hr_launcher_report(launcher);
@@ -108,7 +108,7 @@ static enum hr_status begin_feed(struct hr_run *run)
     if (!feed->memory)
         return HR_OK;
     feed->launcher = &run->shared.control->launcher_bell;
-    feed->make_room = run->drive.driver->played ? make_room : NULL;
+    feed->make_room = run->drive.driver->serial ? make_room : NULL;
     feed->arg = &run->launcher;
     hr_feed_init(feed, feed->memory);
     if (!feed->spans)

@@ -186,7 +186,7 @@ static void lay_out_feed(struct hr_run *run, struct hr_carver *to)
     feed->memory = hr_carve(to, "records of steps", hr_feed_bytes(feed->nranks, feed->slots));
 }
 
-/* What the stages of pipelines hand over. One thread that plays them has memory of its own. */
+/* What the stages of pipelines hand over. One thread that runs them has memory of its own. */
 static void lay_out_stages(struct hr_run *run, struct hr_carver *to)
 {
     struct hr_train_job *job = &run->job;
@@ -197,14 +197,14 @@ static void lay_out_stages(struct hr_run *run, struct hr_carver *to)
     job->stage_accounts = hr_carve(to, "counters and curve",
                                    workers * pipeline->members * sizeof *job->stage_accounts);
     all_alike(to, at_the_end);
-    const size_t spans = job->played || pipeline->options.streams
+    const size_t spans = job->serial || pipeline->options.streams
                              ? 0
                              : pipeline->ranks * hr_spans_of_a_stage(pipeline);
     if (spans)
         job->when = hr_carve(to, "counters and curve", spans * sizeof *job->when);
     if (spans)
         all_alike(to, at_the_end);
-    if (!job->played)
+    if (!job->serial)
         job->stage_memory = hr_carve(to, "between stages", workers * hr_pipeline_bytes(pipeline));
 }
 
@@ -368,16 +368,16 @@ static size_t stack_bytes(void)
     return limited ? (size_t)most.rlim_cur : (size_t)2 << 20;
 }
 
-/* What servers, and whoever plays all ranks, take for themselves. */
+/* What servers, and whoever runs all ranks, take for themselves. */
 static void add_owners(const struct hr_run *run, struct hr_needs *needs)
 {
     const struct hr_shared_state *shared = &run->shared;
     const size_t bytes = hr_shard_bytes(shared);
     hr_needs_add(needs, "servers", shared->servers, bytes);
-    if (shared->servers && !run->job.played && run->job.launch == HR_LAUNCH_PROCESS)
+    if (shared->servers && !run->job.serial && run->job.launch == HR_LAUNCH_PROCESS)
         needs->apart += (shared->servers - 1) * bytes;
     if (run->drive.driver->bytes)
-        hr_needs_add(needs, "ranks that are played", 1, run->drive.driver->bytes(shared));
+        hr_needs_add(needs, "ranks that one thread runs", 1, run->drive.driver->bytes(shared));
 }
 
 /* The optimizer's state, and what else a worker's start takes. */
@@ -402,18 +402,18 @@ static void add_private(const struct hr_run *run, struct hr_needs *needs)
 {
     const struct hr_shared_state *shared = &run->shared;
     const size_t here = hr_workers_here(shared);
-    const bool played = run->job.played, prefetches = hr_train_job_prefetches(&run->job);
+    const bool serial = run->job.serial, prefetches = hr_train_job_prefetches(&run->job);
     const size_t buffers =
-        played ? run->drive.driver->threads(run->job.options) : hr_buffer_pool_size(&run->job);
+        serial ? run->drive.driver->threads(run->job.options) : hr_buffer_pool_size(&run->job);
     const size_t before = needs->bytes;
     size_t for_evaluation;
     const size_t buffer_bytes = hr_compute_buffers_bytes(&run->job, &for_evaluation);
     hr_needs_add(needs, "activations", buffers, buffer_bytes - for_evaluation);
     hr_needs_add(needs, "evaluation", buffers, for_evaluation);
-    for (size_t k = 1; !played && run->job.pipeline && k < run->job.pipeline->members; k++)
+    for (size_t k = 1; !serial && run->job.pipeline && k < run->job.pipeline->members; k++)
         hr_needs_add(needs, "activations", stages_here(run, k),
                      hr_stage_bytes(run->job.pipeline, k));
-    if (played && run->job.pipeline && !run->job.pipeline->options.schedule->synchronous)
+    if (serial && run->job.pipeline && !run->job.pipeline->options.schedule->synchronous)
         hr_needs_add(needs, "stashed weights", here, hr_versions_bytes(run->job.pipeline));
     hr_needs_add(needs, "optimizer state", here, worker_bytes(shared));
     hr_needs_add(needs, "compression", here, hr_compression_worker_bytes(shared));
@@ -421,11 +421,11 @@ static void add_private(const struct hr_run *run, struct hr_needs *needs)
     if (prefetches)
         hr_needs_add(needs, "prefetch", here,
                      hr_prefetch_bytes(&run->job, run->job.options->prefetch));
-    if (!played && run->job.launch == HR_LAUNCH_PROCESS)
+    if (!serial && run->job.launch == HR_LAUNCH_PROCESS)
         needs->apart += here ? (needs->bytes - before) / here * (here - 1) : 0;
     else
         needs->reserved +=
-            ((played ? buffers : run->job.nranks) + prefetches * here) * stack_bytes();
+            ((serial ? buffers : run->job.nranks) + prefetches * here) * stack_bytes();
     if (shared->update_threads > 1)
         needs->reserved += here * (shared->update_threads - 1) * stack_bytes();
 }

@@ -172,7 +172,7 @@ played() {
   trap 'kill -KILL $pid 2>/dev/null || true' EXIT
   for _ in $(seq 100); do hogring doctor $pid >"$TMP/doctor" 2>&1 && break; sleep 0.05; done
   doctor 0 $pid
-  says "4 ranks played by one process \(virtual time, explore, replay\) Nobody holds up others"
+  says "4 ranks run by one process \(virtual time, explore, replay\) Nobody holds up others"
   kill -STOP $pid
   for _ in $(seq 100); do hogring doctor $pid >"$TMP/doctor" || break; sleep 0.05; done
   doctor 1 $pid
@@ -260,7 +260,7 @@ alone_together() { together alone; }
 @test "other users' runs are said, and not read" { alone another_user; }
 @test "without runs it says so, and what is wrong is refused" { alone nothing; }
 
-@test "a command that has started several runs shows each, and one that plays all ranks itself" {
+@test "a command that has started several runs shows each, and one that runs all ranks itself" {
   printf "%s\n" several played | alone_together
 }
 

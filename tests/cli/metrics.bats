@@ -20,7 +20,7 @@ small=(--model softmax --quiet --epochs 2 --workers 3 --batch-size 16)
   metrics log "$TMP/c.jsonl" "$TMP/c.json"
 }
 
-@test "a log changes no bit, of processes, threads and played ranks" {
+@test "a log changes no bit, of processes, threads and ranks that one process runs" {
   for strategy in $(strategies '$4 == "term"'); do
     for how in "--launch thread" "--launch process" "--clock virtual" "--schedule explore:3"; do
       hogring train "${small[@]}" --strategy $strategy $how --json "$TMP/a.json" >/dev/null

@@ -121,7 +121,7 @@ record() { hogring train "${quick[@]}" --workers 3 --record "$TMP/run.trace" "$@
   grep -q "equals the recorded one" "$TMP/replayed"
 }
 
-@test "a replay does not warn of workers that take turns: one process plays all" {
+@test "a replay does not warn of workers that take turns: one process runs all" {
   HOGRING_CPUS=1 hogring train --model softmax --epochs 1 --strategy ps-async --workers 4 --record "$TMP/t.trace" --quiet >/dev/null
   HOGRING_CPUS=1 hogring replay "$TMP/t.trace" 2>"$TMP/err" >/dev/null
   ! grep "take turns" "$TMP/err"

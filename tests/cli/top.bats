@@ -74,7 +74,7 @@ stages() {
 played() {
   begin --workers 3 --clock virtual --strategy ssp
   hogring top --once --json "$TMP/json" >"$TMP/screen"
-  shows "all played by one process"
+  shows "all run by one process"
   [ "$(json "$TMP/json" 'd["run"]["launch"], d["run"]["course"]["samples"] > 0, "share" in d["run"]["ranks"][0]')" = "('played', True, False)" ]
 }
 
@@ -140,7 +140,7 @@ choosing() {
 @test "a table and a document once, of threads" { alone threads; }
 @test "of processes with a server: staleness, inputs, memory" { alone servers; }
 @test "of a pipeline: by replica and stage" { alone stages; }
-@test "of ranks that one process plays" { alone played; }
+@test "of ranks that one process runs" { alone played; }
 @test "of a sparse model" { alone sparse; }
 @test "drawn again in place, and the terminal is as before" { alone drawn; }
 @test "it ends with the run, and says how" { alone ended; }

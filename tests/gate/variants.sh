@@ -31,9 +31,9 @@ END
 [ -x hogring-main ] || { make -s -C tree all >/dev/null; cp tree/build/hogring hogring-main; }
 patched bits src/strategies/server/server_shard.c 'shard->grads[s] = shared->grads[active->rank[s]] + shard->first;' \
   'shard->grads[active->n - 1 - s] = shared->grads[active->rank[s]] + shard->first;'
-patched slow src/train/worker/gradient.c 'if (!self->job->played) {' \
+patched slow src/train/worker/gradient.c 'if (!self->job->serial) {' \
   'for (const int64_t done = hr_clock_ns(); hr_clock_ns() - done < (done - began) * 3 / 10;) {}
-    if (!self->job->played) {'
+    if (!self->job->serial) {'
 patched worse src/strategies/server/server_shard.c 'const float *g = shared->grads[worker] + shard->first;' \
   'const float *g = shared->grads[worker] + shard->first;
     if (shard->version % 10 < 3) { shard->version++; if (out) memcpy(out, shard->weights, shard->count * sizeof *out); return; }'

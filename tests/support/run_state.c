@@ -13,11 +13,11 @@ struct sink {
 
 #define ADD(to, value) (to)->add((to)->arg, &(value), sizeof(value))
 
-static void add_worker(const struct sink *to, const struct hr_play *play, size_t w)
+static void add_worker(const struct sink *to, const struct hr_serial *serial, size_t w)
 {
-    const struct hr_worker *worker = &play->worker[w].worker;
-    ADD(to, play->task[w]);
-    if (!play->played[w].up)
+    const struct hr_worker *worker = &serial->worker[w].worker;
+    ADD(to, serial->task[w]);
+    if (!serial->ranks[w].up)
         return;
     ADD(to, worker->group_rank);
     ADD(to, worker->group_size);
@@ -28,13 +28,13 @@ static void add_worker(const struct sink *to, const struct hr_play *play, size_t
     ADD(to, worker->cut);
     ADD(to, worker->samples);
     ADD(to, worker->requests);
-    to->add(to->arg, worker->own, play->shared->strategy->worker_own);
+    to->add(to->arg, worker->own, serial->shared->strategy->worker_own);
 }
 
-static void add_shard(const struct sink *to, const struct hr_play *play, size_t s)
+static void add_shard(const struct sink *to, const struct hr_serial *serial, size_t s)
 {
-    const struct hr_shard *shard = &play->shard[s];
-    if (!play->played[play->shared->workers + s].up)
+    const struct hr_shard *shard = &serial->shard[s];
+    if (!serial->ranks[serial->shared->workers + s].up)
         return;
     ADD(to, shard->version);
     ADD(to, shard->before);
@@ -47,12 +47,12 @@ static void add_shard(const struct sink *to, const struct hr_play *play, size_t 
     ADD(to, shard->shares);
     ADD(to, shard->expected);
     ADD(to, shard->open);
-    to->add(to->arg, shard->worker, play->shared->workers * sizeof *shard->worker);
+    to->add(to->arg, shard->worker, serial->shared->workers * sizeof *shard->worker);
 }
 
-static void add_losses(const struct sink *to, const struct hr_play *play)
+static void add_losses(const struct sink *to, const struct hr_serial *serial)
 {
-    const struct hr_losses *losses = &play->drive->losses;
+    const struct hr_losses *losses = &serial->drive->losses;
     ADD(to, losses->view);
     ADD(to, losses->kept);
     ADD(to, losses->in_span);
@@ -60,19 +60,19 @@ static void add_losses(const struct sink *to, const struct hr_play *play)
     ADD(to, losses->n);
 }
 
-static const struct hr_run *run_of(const struct hr_play *play)
+static const struct hr_run *run_of(const struct hr_serial *serial)
 {
-    return (const void *)((const char *)play->drive - offsetof(struct hr_run, drive));
+    return (const void *)((const char *)serial->drive - offsetof(struct hr_run, drive));
 }
 
-const struct hr_segment *run_state_segment(const struct hr_play *play)
+const struct hr_segment *run_state_segment(const struct hr_serial *serial)
 {
-    return &run_of(play)->segment;
+    return &run_of(serial)->segment;
 }
 
-const struct hr_segment *run_state_control(const struct hr_play *play)
+const struct hr_segment *run_state_control(const struct hr_serial *serial)
 {
-    return &run_of(play)->control_segment;
+    return &run_of(serial)->control_segment;
 }
 
 /* Where it was mapped is no state: addresses in it, as the last cut has, count from its base. */
@@ -88,26 +88,26 @@ static void add_words(const struct sink *to, const struct hr_segment *segment)
     }
 }
 
-static void add_private(const struct sink *to, const struct hr_play *play)
+static void add_private(const struct sink *to, const struct hr_serial *serial)
 {
-    const struct hr_shared_state *shared = play->shared;
+    const struct hr_shared_state *shared = serial->shared;
     const size_t ranks = shared->workers + shared->servers;
-    to->add(to->arg, play->state, ranks * sizeof *play->state);
+    to->add(to->arg, serial->state, ranks * sizeof *serial->state);
     for (size_t w = 0; w < shared->workers; w++)
-        add_worker(to, play, w);
+        add_worker(to, serial, w);
     for (size_t s = 0; s < shared->servers; s++)
-        add_shard(to, play, s);
+        add_shard(to, serial, s);
     for (size_t r = 0; r < ranks; r++)
-        ADD(to, play->played[r].up);
-    add_losses(to, play);
+        ADD(to, serial->ranks[r].up);
+    add_losses(to, serial);
 }
 
-void run_state(const struct hr_play *play, bool rewinds, bool heap,
+void run_state(const struct hr_serial *serial, bool rewinds, bool heap,
                void (*add)(void *arg, const void *piece, size_t bytes), void *arg)
 {
     const struct sink to = {add, arg};
-    const struct hr_shared_state *shared = play->shared;
-    const struct hr_segment *segment = run_state_segment(play);
+    const struct hr_shared_state *shared = serial->shared;
+    const struct hr_segment *segment = run_state_segment(serial);
     ADD(&to, shared->control->roster);
     add(arg, shared->control->rank,
         (shared->workers + shared->servers) * sizeof *shared->control->rank);
@@ -117,7 +117,7 @@ void run_state(const struct hr_play *play, bool rewinds, bool heap,
     } else
         add_words(&to, segment);
     if (shared->servers && !heap) {
-        add_private(&to, play);
+        add_private(&to, serial);
         return;
     }
     const XXH128_hash_t digest = rewind_heap_digest();

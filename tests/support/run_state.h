@@ -8,17 +8,17 @@
 #ifndef HR_TESTS_SUPPORT_RUN_STATE_H
 #define HR_TESTS_SUPPORT_RUN_STATE_H
 
-#include "play/play.h"
+#include "serial/serial.h"
 #include "shm/segment.h"
 
-/* The shared memory of a run that is played. */
-const struct hr_segment *run_state_segment(const struct hr_play *play);
-const struct hr_segment *run_state_control(const struct hr_play *play);
+/* The shared memory of a run of one thread. */
+const struct hr_segment *run_state_segment(const struct hr_serial *serial);
+const struct hr_segment *run_state_control(const struct hr_serial *serial);
 
 /* Give each piece to `add`.
  *   rewinds   in place of shared memory a digest of its pages that have changed
  *   heap      and so of the heap, whatever the strategy */
-void run_state(const struct hr_play *play, bool rewinds, bool heap,
+void run_state(const struct hr_serial *serial, bool rewinds, bool heap,
                void (*add)(void *arg, const void *piece, size_t bytes), void *arg);
 
 #endif

@@ -10,7 +10,7 @@
 
 static const struct hr_shared_state *shared_of(const struct served_reference *reference)
 {
-    return reference->play->shared;
+    return reference->serial->shared;
 }
 
 static float *floats_of(const struct served_reference *reference)
@@ -22,11 +22,11 @@ static float *floats_of(const struct served_reference *reference)
     return floats;
 }
 
-void served_reference_begin(struct served_reference *reference, const struct hr_play *play)
+void served_reference_begin(struct served_reference *reference, const struct hr_serial *serial)
 {
-    *reference =
-        (struct served_reference){.play = play, .params = play->shared->params, .event = SIZE_MAX};
-    const struct hr_strategy *strategy = play->shared->strategy;
+    *reference = (struct served_reference){
+        .serial = serial, .params = serial->shared->params, .event = SIZE_MAX};
+    const struct hr_strategy *strategy = serial->shared->strategy;
     assert_true(shared_of(reference)->workers <= REFERENCE_WORKERS);
     assert_true(shared_of(reference)->servers <= REFERENCE_SERVERS);
     reference->drops = strategy->shares_batch && !strategy->synchronous;
@@ -285,8 +285,8 @@ static void took_of_replica(struct served_reference *reference, const struct hr_
 
 static void took(struct served_reference *reference, size_t s, size_t w)
 {
-    const struct hr_shard *shard = &reference->play->shard[s];
-    if (reference->play->state[shared_of(reference)->workers + s] != HR_WANTS)
+    const struct hr_shard *shard = &reference->serial->shard[s];
+    if (reference->serial->state[shared_of(reference)->workers + s] != HR_WANTS)
         return; /* it died instead */
     if (averages(reference))
         took_of_replica(reference, shard, w);
@@ -310,7 +310,7 @@ static void took(struct served_reference *reference, size_t s, size_t w)
 static void leave_cut(struct served_reference *reference)
 {
     const struct hr_shared_state *shared = shared_of(reference);
-    reference->begins = reference->play->drive->leader->cuts.cut->begins;
+    reference->begins = reference->serial->drive->leader->cuts.cut->begins;
     memcpy(reference->at_cut, reference->weights, shared->params * sizeof *reference->weights);
     memcpy(reference->taken_at_cut, reference->taken, sizeof reference->taken);
 }
@@ -330,7 +330,7 @@ static void begin_again(struct served_reference *reference)
         worker->fresh = worker->in = false;
     }
     for (size_t s = 0; s < shared->servers; s++) {
-        const struct hr_shard *shard = &reference->play->shard[s];
+        const struct hr_shard *shard = &reference->serial->shard[s];
         reference->version[s] = shard->version;
         assert_memory_equal(shard->weights, reference->weights + shard->first,
                             shard->count * sizeof *shard->weights);
@@ -340,10 +340,10 @@ static void begin_again(struct served_reference *reference)
 /* What happens between two events: a cut, or a new term. */
 static void look_around(struct served_reference *reference)
 {
-    const struct hr_play *play = reference->play;
+    const struct hr_serial *serial = reference->serial;
     const struct hr_shared_state *shared = shared_of(reference);
     const uint32_t called = hr_atom32_load_relaxed(&shared->control->roster.called);
-    const struct hr_cut *cut = play->drive->leader->cuts.cut;
+    const struct hr_cut *cut = serial->drive->leader->cuts.cut;
     if (cut->begins != reference->begins)
         leave_cut(reference);
     if (cut->concluded != reference->concluded) {
@@ -361,16 +361,16 @@ static void offered(struct served_reference *reference, size_t w)
 {
     struct reference_worker *worker = &reference->worker[w];
     worker->offers = false;
-    if (reference->play->state[w] == HR_DEAD) /* it was killed instead */
+    if (reference->serial->state[w] == HR_DEAD) /* it was killed instead */
         return;
-    worker->samples = reference->play->worker[w].worker.samples;
+    worker->samples = reference->serial->worker[w].worker.samples;
     if (averages(reference))
         update_replica(reference, w);
 }
 
 void served_reference_next(struct served_reference *reference, size_t event)
 {
-    const struct hr_play *play = reference->play;
+    const struct hr_serial *serial = reference->serial;
     const size_t workers = shared_of(reference)->workers, before = reference->event;
     const size_t inputs = workers * shared_of(reference)->servers;
     if (before < workers && reference->worker[before].offers)
@@ -379,12 +379,12 @@ void served_reference_next(struct served_reference *reference, size_t event)
         took(reference, (before - workers) / workers, (before - workers) % workers);
     look_around(reference);
     reference->event = event;
-    if (event >= workers || play->state[event] != HR_HAS) /* it will not hand in a gradient */
+    if (event >= workers || serial->state[event] != HR_HAS) /* it will not hand in a gradient */
         return;
     struct reference_worker *worker = &reference->worker[event];
     assert_memory_equal(shared_of(reference)->weights[event], worker->read,
                         shared_of(reference)->params * sizeof *worker->read);
-    worker->index = play->task[event].index;
+    worker->index = serial->task[event].index;
     worker->offers = true;
 }
 

@@ -17,12 +17,12 @@
 #ifndef HR_TESTS_SUPPORT_SERVED_REFERENCE_H
 #define HR_TESTS_SUPPORT_SERVED_REFERENCE_H
 
-#include "play/play.h"
+#include "serial/serial.h"
 
 enum { REFERENCE_WORKERS = 4, REFERENCE_SERVERS = 3, REFERENCE_BATCHES = 64 };
 
 struct served_reference {
-    const struct hr_play *play;
+    const struct hr_serial *serial;
     size_t params;
     bool drops;              /* backup-workers */
     size_t event;            /* under way; SIZE_MAX: none */
@@ -52,7 +52,7 @@ struct served_reference {
 };
 
 /* Ranks have started. */
-void served_reference_begin(struct served_reference *reference, const struct hr_play *play);
+void served_reference_begin(struct served_reference *reference, const struct hr_serial *serial);
 /* The event that was under way has happened; this one comes next. */
 void served_reference_next(struct served_reference *reference, size_t event);
 /* Bytes of its state that decide what it will find: give each piece to `add`. */

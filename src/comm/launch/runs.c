@@ -65,7 +65,7 @@ static bool read_whole(int fd, void *to, size_t bytes)
 
 static bool has_form(const struct hr_control *control, size_t bytes)
 {
-    const bool played = control->about.rank_kind == HR_RANKS_PLAYED;
+    const bool played = control->about.rank_kind == HR_RANKS_SERIAL;
     return control->nranks >= 1 && (control->nranks <= HR_MAX_RANKS || played) &&
            bytes >= hr_control_bytes(control->nranks) &&
            bytes - hr_control_bytes(control->nranks) <= BEHIND_BYTES;
@@ -110,7 +110,7 @@ static void tame(struct hr_control *control)
         control->rank[r].host[sizeof control->rank[r].host - 1] = '\0';
 }
 
-/* few: of the first ranks of those that are played, which have no recorders. */
+/* few: of the first ranks of those that one process runs, which have no recorders. */
 static struct hr_control *new_copy(int fd, size_t nranks, bool few)
 {
     const size_t bytes = (hr_control_bytes(nranks) + HR_LINE - 1) / HR_LINE * HR_LINE;
@@ -548,7 +548,7 @@ size_t hr_look_waits_for(const struct hr_look *look, size_t rank, size_t *whom, 
 static bool is_one_process(const struct hr_control *control)
 {
     return control->about.rank_kind == HR_RANKS_THREADS ||
-           control->about.rank_kind == HR_RANKS_PLAYED;
+           control->about.rank_kind == HR_RANKS_SERIAL;
 }
 
 /* A launcher that is stopped, or has not looked for long. */
@@ -556,7 +556,8 @@ static size_t say_launcher(const struct hr_run_file *run, const struct hr_look *
                            size_t size)
 {
     const double silent = hr_seconds(look->silent_ns);
-    if (look->launcher_stopped && !look->silent_ns) /* nobody looks after ranks that are played */
+    if (look->launcher_stopped &&
+        !look->silent_ns) /* nobody looks after ranks that one thread runs */
         return (size_t)snprintf(text, size, "the process (pid %ld) is stopped", run->pid);
     if (look->launcher_stopped && is_one_process(run->control))
         return (size_t)snprintf(text, size,

@@ -36,7 +36,7 @@ struct hr_run_file {
     bool gone;                  /* it ended while it was looked at */
     bool fresh;                 /* about to become a run, or to lose its name */
     bool dead;                  /* all its processes are certainly gone */
-    struct hr_control *control; /* a copy; NULL: it cannot be read. Where one process plays more
+    struct hr_control *control; /* a copy; NULL: it cannot be read. Where one process runs more
                                    ranks than HR_MAX_RANKS, of the first ones, */
     uint32_t nranks;            /* of so many */
     char fault[240];            /* why not */

@@ -14,7 +14,7 @@
  *            outlive it. A rank that was started again goes on in the ring of its former life.
  * Order      Records of a rank come in the order in which it put them. What a rank put before a
  *            barrier is drained by who drains behind it.
- * Played     One thread that plays all ranks is its own launcher: where a ring is full it drains
+ * Serial     One thread that runs all ranks is its own launcher: where a ring is full it drains
  *            (make_room). Only that thread puts, none of those that compute for it.
  * Cost       put: some 64 bytes written, no call of the kernel but at every half of a ring that
  *            nobody has drained. Off: no memory.

@@ -69,13 +69,13 @@ struct hr_failure {
 };
 
 /* How a run's ranks came about. */
-enum hr_rank_kind { HR_RANKS_PLAYED, HR_RANKS_THREADS, HR_RANKS_PROCESSES, HR_RANKS_JOINED };
+enum hr_rank_kind { HR_RANKS_SERIAL, HR_RANKS_THREADS, HR_RANKS_PROCESSES, HR_RANKS_JOINED };
 
 /* What a run is, for who looks from outside: written once, before its ranks begin. */
 struct hr_about {
     int64_t began;                   /* when the segment was made */
     int64_t began_s;                 /* the same, in seconds since 1970 */
-    uint32_t rank_kind;              /* enum hr_rank_kind; played: one process acts for all ranks */
+    uint32_t rank_kind;              /* enum hr_rank_kind; serial: one process acts for all ranks */
     uint32_t workers, owners, waits; /* who waits for whom: struct hr_wait_rules */
     uint32_t first_stage, stages;    /* stages: ranks of a pipeline, */
     uint32_t team;                   /* of which so many share a stage's layers; 0: one */

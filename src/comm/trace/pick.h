@@ -1,6 +1,6 @@
 /* pick.h - the only choice there is: which input an owner takes next.
  *
- * An owner (a server's shard, the batch dispenser, or - when one thread plays all ranks - the whole
+ * An owner (a server's shard, the batch dispenser, or - when one thread runs all ranks - the whole
  * run) looks at its enabled inputs and asks here. Everything else in a run is a function of the
  * configuration and of the answers, so a run is reproduced by answering alike.
  *

@@ -323,7 +323,7 @@ const struct hr_check hr_check_processes = {
 };
 
 /* --- virtual time ---
- * In virtual time one process plays all ranks, and events have made-up times: of what does not
+ * In virtual time one process runs all ranks, and events have made-up times: of what does not
  * depend on the order of events, the bits are those of threads. */
 
 static const char *const times[] = {"10ms", "lognormal(10ms,0.5)", "exponential(3ms)",
@@ -359,7 +359,7 @@ const struct hr_check hr_check_virtual_time = {
 };
 
 /* --- any order ---
- * One thread plays all ranks in a drawn order of events. A synchronous run is the same in every
+ * One thread runs all ranks in a drawn order of events. A synchronous run is the same in every
  * order; an asynchronous one is a function of it: the same again, and another in another order. */
 
 static const char *const event_algorithms[] = {"direct", "tree", "master-worker", NULL};

@@ -789,7 +789,7 @@ const struct hr_field hr_result_rows[] = {
     {HR_OBJECT(RUN, "tensor", tensor, tensor_rows), HR_WHEN(RUN, tensor.shards),
      .meaning = "--tensor-parallel T:S: shards that layers are cut into; ranks that "
                 "share them; bytes that these read of what others of them wrote, in layers that "
-                "are cut (0 where one process plays all ranks: nobody reads; what one rank does "
+                "are cut (0 where one process runs all ranks: nobody reads; what one rank does "
                 "for all is not counted); layers, of each: layer, text, and cut: by columns, by "
                 "rows, by channels, by heads, not; null where nothing is split"},
     {HR_FIELD(RUN, "recorded_digest", recorded_digest)},

@@ -21,7 +21,7 @@ static void print_launch(FILE *out, const struct hr_run_info *info)
     else if (!strcmp(info->launch, "process"))
         fputs(" as processes", out);
     else
-        fprintf(out, " (%s)", info->launch); /* "one thread plays all ranks" */
+        fprintf(out, " (%s)", info->launch); /* "one thread runs all ranks" */
     if (info->nmachines)
         fprintf(out, " on %zu machines\n", info->nmachines);
     else

@@ -351,7 +351,7 @@ static void sum_up(struct hr_trace_view *view)
     }
 }
 
-/* Traces of runs that one process played have none, nor have older ones. */
+/* Traces of runs that one process ran have none, nor have older ones. */
 static void take_times(struct hr_trace_view *view)
 {
     const json_t *times = json_object_get(view->trailer, "time");

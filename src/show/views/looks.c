@@ -214,7 +214,7 @@ bool hr_top_moved(const struct hr_top *top)
 
 static bool all_returned(const struct hr_control *control)
 {
-    if (control->about.rank_kind == HR_RANKS_PLAYED)
+    if (control->about.rank_kind == HR_RANKS_SERIAL)
         return true;
     for (size_t r = 0; r < control->nranks; r++)
         if (hr_atom32_load_relaxed(&control->rank[r].result) == HR_RUNNING)
@@ -320,8 +320,8 @@ static void print_measures(FILE *out, const struct hr_top *top, size_t columns_t
 static void print_ranks(FILE *out, const struct hr_top *top)
 {
     const struct hr_control *control = top->run.control;
-    static const char *const kinds[] = {", all played by one process", " as threads",
-                                        " as processes", " started one by one"};
+    static const char *const kinds[] = {", all run by one process", " as threads", " as processes",
+                                        " started one by one"};
     const struct hr_about *about = &control->about;
     const bool staged = about->stages > 1;
     const size_t workers = about->workers, n = top->run.nranks;
@@ -357,7 +357,7 @@ static void print_head(FILE *out, const struct hr_top *top, const struct hr_top_
             hr_style(style, HR_PLAIN));
     print_progress(out, top, room->columns);
     print_measures(out, top, room->columns);
-    if (control->about.rank_kind == HR_RANKS_PLAYED &&
+    if (control->about.rank_kind == HR_RANKS_SERIAL &&
         isfinite(hr_course_load(&control->course.seconds)))
         fprintf(out, "%.6g s of the run's own clock\n", hr_course_load(&control->course.seconds));
 }
@@ -388,7 +388,7 @@ static json_t *rank_json(const void *of, size_t r)
 {
     const struct hr_top *top = of;
     const struct hr_top_rank *rank = &top->rank[r];
-    const bool played = top->run.control->about.rank_kind == HR_RANKS_PLAYED;
+    const bool played = top->run.control->about.rank_kind == HR_RANKS_SERIAL;
     json_t *object = role_json(rank);
     json_object_set_new(object, "rank", hr_json_count(r));
     json_object_set_new(object, "step", hr_json_count(rank->step));
@@ -503,7 +503,7 @@ static void write_row(FILE *cells, const struct hr_top *top, const struct row *r
 {
     const struct hr_top_rank *rank = &top->rank[row->rank];
     const struct hr_control *control = top->run.control;
-    const bool played = control->about.rank_kind == HR_RANKS_PLAYED;
+    const bool played = control->about.rank_kind == HR_RANKS_SERIAL;
     char text[HR_HUMAN_MAX];
     hr_top_role_name(rank, text, sizeof text);
     fprintf(cells, "%s%zu\t%s\t", hr_style(style, row->style), row->rank, text);
@@ -668,7 +668,7 @@ void hr_patients_print(FILE *out, const struct hr_patient *patients, size_t n, s
 static const char *ranks_of(const struct hr_control *control)
 {
     static const char *const texts[] = {
-        [HR_RANKS_PLAYED] = "played by one process (virtual time, explore, replay)",
+        [HR_RANKS_SERIAL] = "run by one process (virtual time, explore, replay)",
         [HR_RANKS_THREADS] = "as threads",
         [HR_RANKS_PROCESSES] = "as processes",
         [HR_RANKS_JOINED] = "as processes that were started one by one"};
@@ -769,7 +769,7 @@ void hr_patient_print(FILE *out, const struct hr_patient *patient, size_t width)
     char said[1200];
     print_patient(out, patient);
     hr_look_say(patient->run, look, said, sizeof said);
-    if (patient->run->control->about.rank_kind != HR_RANKS_PLAYED) {
+    if (patient->run->control->about.rank_kind != HR_RANKS_SERIAL) {
         struct hr_grid table;
         hr_grid_begin(&table, "rank\tpid\t-doing\tstep\tfor\t-waits for");
         for (size_t r = 0; r < look->waits.nranks; r++)

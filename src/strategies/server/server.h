@@ -52,7 +52,7 @@
  *            several machines a shard sees only its slice, and needs --servers 1.
  *   Store    these servers and the store (hogring/store.h) are two on purpose. A server of training
  *            never waits and chooses its input by pick(), so that a run can be recorded, replayed
- *            and played in virtual time; it keeps the optimizer's state, hands out batches, and
+ *            and run in virtual time; it keeps the optimizer's state, hands out batches, and
  *            quiesces at cuts. The store is for any program: keys, tickets, buffers of the
  *            caller's, several operations under way; nothing of it is recorded. They share the
  *            pairs of rings (shm/pair.h), the waiting, the cut into stripes and the sums in T(n).

@@ -12,8 +12,8 @@
  *   Clock    none: a driver says when the deadline has passed.
  *
  * Threads: a worker's own.
- * Test:    tests/unit/play/test_dropped_pushes.c,
- *          tests/unit/play/test_explored_losses.c
+ * Test:    tests/unit/serial/test_dropped_pushes.c,
+ *          tests/unit/serial/test_explored_losses.c
  */
 #ifndef HR_SERVER_SERVER_WORKER_H
 #define HR_SERVER_SERVER_WORKER_H

@@ -1,5 +1,5 @@
 /* pause.h - the state of an asynchronous run between two events, copied while nobody moves and
- * nothing is changed: a save that is a pure read. Where one process plays all ranks.
+ * nothing is changed: a save that is a pure read. Where one process runs all ranks.
  *
  *   Whole     the copy has whole updates only. One that some shards have applied and others not, or
  *             of which a part of the weights has been updated, is finished on the copy; one that
@@ -14,8 +14,8 @@
  *             way, clocks stand level, and no weights have been read. So in virtual time it is not
  *             the run that never stopped, but it is the same one each time.
  *
- * Threads: the launcher's, which plays all ranks.
- * Test:    tests/unit/play/test_pause.c
+ * Threads: the launcher's, which runs all ranks.
+ * Test:    tests/unit/serial/test_pause.c
  */
 #ifndef HR_STRATEGY_PAUSE_H
 #define HR_STRATEGY_PAUSE_H

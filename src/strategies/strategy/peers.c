@@ -89,8 +89,7 @@ void hr_peer_send(const struct hr_worker *worker, size_t to, struct hr_payload p
     const struct hr_shared_state *shared = worker->shared;
     const struct hr_posted what = {.from = worker->rank, .to = to, .bytes = payload.bytes};
     report_message(worker, worker->rank, to);
-    HR_ASSERT(!shared->posted ||
-              !hr_shared_is_multinode(shared)); /* who plays all is one machine */
+    HR_ASSERT(!shared->posted || !hr_shared_is_multinode(shared)); /* who runs all is one machine */
     if (shared->posted && shared->posted(shared->posted_arg, &what))
         return;
     if (!are_together(shared, to, worker->rank))

@@ -9,15 +9,15 @@
  *     return hr_rank_await_cut(rank, ready, arg);     they have exported
  *
  * How it waits is its driver's: in real time it parks (drive/drive_threads.c); where one process
- * plays all ranks others go on meanwhile (play/play.c), and at each of these calls, too, even if
- * nothing has to be waited for: so what follows may come before or after acts of others.
+ * runs all ranks others go on meanwhile (serial/serial.c), and at each of these calls, too, even
+ * if nothing has to be waited for: so what follows may come before or after acts of others.
  *
  * Failing:   each may return HR_E_REVOKED, HR_E_ABORTED, HR_E_TIMEOUT: a span passes it on. Where
- *            ranks are played, a span may also end at any of these calls, and nothing is returned
- *            at all: so what it owns is taken by strategy->start, and freed by stop.
+ *            one thread runs all ranks, a span may also end at any of these calls, and nothing is
+ *            returned at all: so what it owns is taken by strategy->start, and freed by stop.
  * Locals:    a run that is saved, or compared with another, is known by worker->own, shared memory
  *            and where its ranks stand: what goes from one step to the next is no local.
- * Threads:   the worker's; played, on a stack of its own (base/fibre.h).
+ * Threads:   the worker's; serial, on a stack of its own (base/fibre.h).
  */
 #ifndef HR_STRATEGY_RANK_H
 #define HR_STRATEGY_RANK_H

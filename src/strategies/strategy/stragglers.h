@@ -23,7 +23,7 @@
  *
  * Threads: a line's writer is its worker; readers are the others, any time (a seqlock of two words:
  *          the first and the last are the same when what is between belongs to them). A row of
- *          costs has one writer, the worker that waited; where one thread plays more than
+ *          costs has one writer, the worker that waited; where one thread runs more than
  *          HR_STRAGGLER_ROWS workers they have one row together.
  * Units:   nanoseconds of the run's clock.
  * Test:    tests/unit/strategy/test_stragglers.c

@@ -185,7 +185,7 @@ struct hr_strategy {
      * that all share. Repeated where a worker is lost at the cut. NULL: nothing. */
     void (*catch_up)(struct hr_worker *worker);
 
-    /* Between two events, where one process plays all ranks: copy weights, states and replicas, and
+    /* Between two events, where one process runs all ranks: copy weights, states and replicas, and
      * say what is in hand (pause.h). False: not now. NULL: a save is a cut. */
     bool (*pause)(const struct hr_standing *at, struct hr_pause *to);
 

@@ -2,8 +2,8 @@
  * which driver it has.
  *
  *   hr_driver_threads    real time: every rank is a thread or a process, and waits
- *   hr_driver_explore    one thread plays all ranks; what happens next is drawn from a seed
- *   hr_driver_virtual    one thread plays all ranks in virtual time: a heap of events
+ *   hr_driver_explore    one thread runs all ranks; what happens next is drawn from a seed
+ *   hr_driver_virtual    one thread runs all ranks in virtual time: a heap of events
  *   hr_driver_replay     one process repeats what a trace says
  *
  * All share the workers (worker.h), the owners' side of the strategy (strategy.h), the leader at
@@ -21,7 +21,7 @@
 #include "drive/leader.h"
 #include "drive/losses.h"
 
-struct hr_play;
+struct hr_serial;
 struct hr_resting;
 
 /* The events of an explored run, a fixed list: an act of each worker; of each server, that it takes
@@ -36,8 +36,8 @@ enum hr_rank_event {
 
 /* Who chooses the next event of an explored run, in place of a seed: for tests. */
 struct hr_chooser {
-    void (*begin)(void *arg, struct hr_play *play); /* ranks have started */
-    hr_choose_fn choose;                            /* asked before each event */
+    void (*begin)(void *arg, struct hr_serial *serial); /* ranks have started */
+    hr_choose_fn choose;                                /* asked before each event */
     void *arg;
 };
 
@@ -62,10 +62,10 @@ struct hr_drive {
 
 struct hr_driver {
     const char *title; /* "in virtual time"; NULL: say how ranks are launched */
-    bool played;       /* one process plays all ranks */
+    bool serial;       /* one process runs all ranks */
     bool simulated;    /* in virtual time */
     bool local;        /* one thread is the whole group (group/local_group.h) */
-    /* Threads that compute where ranks are played; NULL: each worker does. */
+    /* Threads that compute where one thread runs all ranks; NULL: each worker does. */
     size_t (*threads)(const struct hr_train_options *options);
     int64_t (*now_ns)(const void *drive); /* the run's clock */
     /* Memory of its own; NULL: none worth counting. */
@@ -80,14 +80,14 @@ static inline int64_t hr_driver_real_ns(const void *drive)
     return hr_clock_ns();
 }
 
-/* Training so far in a run that is played, on its clock. */
+/* Training so far in a serial run, on its clock. */
 static inline int64_t hr_drive_trained_ns(const struct hr_drive *drive)
 {
     const struct hr_cut *cut = drive->leader->cuts.cut;
     return cut->before_ns + drive->driver->now_ns(drive) - cut->span_began_ns;
 }
 
-/* drive_threads.c; play/drive_explore.c, drive_replay.c; virtual/drive_virtual.c. */
+/* drive_threads.c; serial/drive_explore.c, drive_replay.c; virtual/drive_virtual.c. */
 extern const struct hr_driver hr_driver_threads, hr_driver_explore, hr_driver_virtual,
     hr_driver_replay;
 

@@ -106,7 +106,7 @@ void hr_losses_begin(struct hr_losses *losses, struct hr_leader *leader)
     losses->began_ns = losses->now_ns(losses->clock);
     if (leader->job->shared->last_cut)
         hr_last_cut_keep(leader->job->shared);
-    losses->in_span = leader->job->played;
+    losses->in_span = leader->job->serial;
     losses->kept_ns = losses->now_ns(losses->clock);
     losses->copy_ns = losses->kept_ns - losses->began_ns; /* until a cut has been timed */
 }
@@ -237,10 +237,10 @@ static bool is_started_again(const struct hr_losses *losses, size_t rank)
     return !losses->halted && (is_needed(losses, rank) || restarts_all(losses));
 }
 
-/* Seconds of training so far. Where ranks are played the clock stands at cuts anyway. */
+/* Seconds of training so far. Where one thread runs all ranks the clock stands at cuts anyway. */
 static double trained_s(const struct hr_losses *losses, int64_t now)
 {
-    if (losses->leader->job->played)
+    if (losses->leader->job->serial)
         return hr_seconds(now - losses->began_ns);
     return hr_seconds(losses->trained_ns + (losses->span_ns ? now - losses->span_ns : 0));
 }

@@ -1,6 +1,6 @@
 /* losses.h - the launcher of a run that outlives its ranks (--on-loss): it says who is gone and who
  * is back and when they may be started again, and keeps the account of it all. Who lets those who
- * are quiescent go on: quiesce.h where ranks wait, play/play.h where they are played.
+ * are quiescent go on: quiesce.h where ranks wait, serial/serial.h where one thread runs them.
  *
  *   continue   those who are left go on
  *   restart    ... and the rank is started again, while restarts last: at once, and when it
@@ -28,7 +28,7 @@
  *
  * Threads: the launcher's; workers write only struct hr_resumption.
  * Test:    tests/unit/train/test_losses.c, tests/unit/drive/test_losses.c,
- *          tests/unit/play/test_explored_losses.c
+ *          tests/unit/serial/test_explored_losses.c
  */
 #ifndef HR_DRIVE_LOSSES_H
 #define HR_DRIVE_LOSSES_H

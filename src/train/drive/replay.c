@@ -104,7 +104,7 @@ enum hr_status hr_trace_header_write(const struct hr_drive *drive, char **text)
                 "header", text);
 }
 
-/* Of each worker; none where one process played all. */
+/* Of each worker; none where one process ran all. */
 static json_t *time_json(const struct hr_run_result *r)
 {
     json_t *workers = json_array();

@@ -188,7 +188,7 @@ static bool may_rest(const struct hr_drive *drive)
 {
     const struct hr_train_job *job = drive->job;
     const struct hr_shared_state *shared = job->shared;
-    return !job->played && shared->servers && !shared->colocated &&
+    return !job->serial && shared->servers && !shared->colocated &&
            job->launch == HR_LAUNCH_THREAD && !shared->outlives && !job->options->calibrate[0] &&
            !(shared->feed.memory && shared->feed.spans) && !job->pipeline &&
            !hr_inject_has(&job->conditions.inject, HR_INJECT_KILL_SERVER);

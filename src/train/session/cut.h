@@ -65,7 +65,7 @@ struct hr_cut {
     int64_t rest_ns, rested_ns; /* at such cuts, so far; rest_ns at the last */
     uint64_t points;            /* of the curve at the last: a cut adds one at most */
     uint64_t measured;          /* 1 + the index of the last point of this run; 0: none */
-    uint64_t pauses;            /* so far, where one process plays all ranks */
+    uint64_t pauses;            /* so far, where one process runs all ranks */
     struct hr_trained trained;
     /* Writer: the launcher. */
     alignas(HR_LINE) struct hr_atom64 saves_done; /* partner: workers before they arrive at a cut */

@@ -6,7 +6,7 @@
  * checkpoint is written at a time: the next is copied when that is done, so none is left out, and
  * ranks wait for a disk only where they save more than it takes.
  *
- * Where one process plays all ranks, steps may be in a copy before they are told: such a copy is
+ * Where one process runs all ranks, steps may be in a copy before they are told: such a copy is
  * held until they are, so that a log is never behind the checkpoint it goes on from. The next save
  * waits for nothing but the disk.
  *
@@ -104,7 +104,7 @@ struct hr_launcher {
     /* It follows: tell the first machine's launcher to stop, or to save. NULL: it is the first. */
     enum hr_status (*pass_on)(void *arg, bool stop);
     void *pass_arg;
-    bool alone; /* it plays all ranks: nobody trains while it waits for a disk */
+    bool alone; /* it runs all ranks: nobody trains while it waits for a disk */
     bool holds; /* what it copies is written when hr_launcher_release says so, or at its end */
     /* Its own. */
     int64_t began_ns; /* by the run's clock */

@@ -85,7 +85,7 @@ enum hr_status hr_pipeline_create(const struct hr_pipeline_options *options,
         return hr_fail(HR_E_NOMEM, "no memory for a pipeline");
     pipeline->options = *options;
     pipeline->ranks = options->shape.stages;
-    pipeline->team = options->played || options->team == 0 ? 1 : options->team;
+    pipeline->team = options->serial || options->team == 0 ? 1 : options->team;
     pipeline->members = pipeline->ranks * pipeline->team;
     pipeline->parts = parts;
     pipeline->cut = calloc(parts + 1, sizeof *pipeline->cut);

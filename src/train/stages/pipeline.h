@@ -54,14 +54,14 @@ struct hr_pipeline_options {
                           micro-batch; no more than shape.micro_batches are on their way */
     size_t shards;     /* that layers are split into; 0, 1: they are not */
     size_t team;       /* T ranks that compute a stage; a divisor of shards */
-    bool played;       /* one thread does the work of all ranks: of a team, too */
+    bool serial;       /* one thread does the work of all ranks: of a team, too */
     size_t machines;   /* that a replica's stages live on, in equal runs (remote.h); 0: 1 */
 };
 
 struct hr_pipeline {
     struct hr_pipeline_options options; /* cut: of its own */
     size_t ranks, parts;                /* K, K * V */
-    size_t team, members;               /* T, or 1 where it is played; K T */
+    size_t team, members;               /* T, or 1 where it is serial; K T */
     struct hr_model_split split;
     struct hr_tied tied;    /* of two parts; count 0: none is, or one part has both layers */
     size_t *cut;            /* (parts + 1) owned: layers, from 0 to the last */

@@ -23,7 +23,7 @@
  *     "steps_since_exchange"   (workers) of each replica
  *
  * Threads: before the ranks start, or the launcher's.
- * Test:    tests/unit/play/test_pause.c
+ * Test:    tests/unit/serial/test_pause.c
  */
 enum { HR_PAUSE_TENSORS = 2 };
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/cpus.h"
-#include "play/play.h"
+#include "serial/serial.h"
 #include "server/server.h"
 #include "server/server_worker.h"
 #include "virtual/simulator.h"
@@ -44,40 +44,40 @@
 static bool next_in_queue(struct hr_simulator *sim, size_t owner)
 {
     struct hr_virtual_station *station = &sim->station[owner];
-    if (!station->inbox.n || !hr_play_may_take(&sim->play, owner))
+    if (!station->inbox.n || !hr_serial_may_take(&sim->serial, owner))
         return false;
-    memset(sim->enabled, 0, sim->play.shared->workers);
+    memset(sim->enabled, 0, sim->serial.shared->workers);
     for (size_t i = 0; i < station->inbox.n; i++)
         sim->enabled[station->inbox.sender[i]] = 1;
-    sim->play.shared->strategy->enabled(&sim->play.shard[owner], sim->enabled);
+    sim->serial.shared->strategy->enabled(&sim->serial.shard[owner], sim->enabled);
     return hr_virtual_inbox_next(&station->inbox, sim->enabled, &station->serving);
 }
 
 static void take(struct hr_simulator *sim, size_t owner)
 {
     struct hr_virtual_station *station = &sim->station[owner];
-    const struct hr_shared_state *shared = sim->play.shared;
+    const struct hr_shared_state *shared = sim->serial.shared;
     station->busy = false;
-    hr_play_take(&sim->play, owner, station->serving);
+    hr_serial_take(&sim->serial, owner, station->serving);
     if (!shared->colocated)
         hr_spans_serve(hr_simulator_spans(sim, shared->workers + owner), station->serving,
-                       sim->play.shard[owner].taken.kind, station->began_ps / 1000,
+                       sim->serial.shard[owner].taken.kind, station->began_ps / 1000,
                        hr_simulator_now(sim) / 1000);
-    if (sim->play.shard[owner].taken.kind == HR_GONE) /* with all that it had sent */
+    if (sim->serial.shard[owner].taken.kind == HR_GONE) /* with all that it had sent */
         hr_virtual_inbox_drop(&station->inbox, station->serving);
 }
 
 /* Take messages until one takes time. */
 static enum hr_status serve(struct hr_simulator *sim, size_t owner)
 {
-    const struct hr_shared_state *shared = sim->play.shared;
+    const struct hr_shared_state *shared = sim->serial.shared;
     struct hr_virtual_station *station = &sim->station[owner];
     for (;;) {
         if (station->busy || !next_in_queue(sim, owner))
             return HR_OK;
-        if (hr_play_is_killed(&sim->play, shared->workers + owner))
+        if (hr_serial_is_killed(&sim->serial, shared->workers + owner))
             return hr_simulator_die(sim, shared->workers + owner);
-        const int64_t ps = hr_conditions_serve_ps(sim->play.drive->job, owner, station->served++);
+        const int64_t ps = hr_conditions_serve_ps(sim->serial.drive->job, owner, station->served++);
         station->began_ps = hr_simulator_now(sim);
         sim->worker[station->serving].account.moving_ps[owner] += ps;
         if (shared->colocated)
@@ -95,9 +95,9 @@ static enum hr_status serve(struct hr_simulator *sim, size_t owner)
 static enum hr_status virtual_input(struct hr_simulator *sim, size_t owner, size_t worker)
 {
     struct hr_virtual_station *station = &sim->station[owner];
-    if (!hr_play_lives(&sim->play, hr_shard_rank(sim->play.shared, owner)))
+    if (!hr_serial_lives(&sim->serial, hr_shard_rank(sim->serial.shared, owner)))
         return HR_OK;
-    HR_ASSERT(station->inbox.n < hr_simulator_inbox_room(sim->play.shared));
+    HR_ASSERT(station->inbox.n < hr_simulator_inbox_room(sim->serial.shared));
     hr_virtual_inbox_add(&station->inbox, worker);
     return serve(sim, owner);
 }
@@ -114,7 +114,7 @@ static enum hr_status virtual_arrive(struct hr_simulator *sim, size_t shard, siz
 /* Colocated, shard `rank` is the worker's. */
 static bool owns_shard(const struct hr_simulator *sim, size_t rank)
 {
-    return hr_owns_shard(sim->play.shared, rank);
+    return hr_owns_shard(sim->serial.shared, rank);
 }
 
 /* Its gradient, with what comes before it. */
@@ -131,7 +131,7 @@ static void report_gradient(struct hr_simulator *sim, size_t rank)
     const int64_t now_ps = hr_simulator_now(sim), awake_ps = hr_ps_add(now_ps, own->stall_ps),
                   loaded_ps = hr_ps_add(awake_ps, own->load_ps),
                   computed_ps = hr_ps_add(loaded_ps, own->compute_ps);
-    hr_spans_step(spans, sim->play.task[rank].index, now_ps / 1000);
+    hr_spans_step(spans, sim->serial.task[rank].index, now_ps / 1000);
     hr_spans_add(spans, HR_SPAN_WAIT, HR_SPAN_STALL, now_ps / 1000, awake_ps / 1000);
     hr_spans_add(spans, HR_SPAN_LOAD, HR_SPAN_WHOLE, awake_ps / 1000, loaded_ps / 1000);
     hr_spans_add(spans, HR_SPAN_COMPUTE, HR_SPAN_WHOLE, loaded_ps / 1000, computed_ps / 1000);
@@ -153,17 +153,17 @@ static enum hr_status plan_parts(struct hr_simulator *sim, size_t rank)
 /* Backward has computed that part of its gradient. */
 static void virtual_go_ahead(struct hr_simulator *sim, size_t rank, size_t part)
 {
-    struct hr_worker *worker = &sim->play.worker[rank].worker;
-    if (sim->play.state[rank] == HR_HAS)
+    struct hr_worker *worker = &sim->serial.worker[rank].worker;
+    if (sim->serial.state[rank] == HR_HAS)
         worker->hooks->final(worker, sim->part[part].offset);
 }
 
 static enum hr_status compute(struct hr_simulator *sim, size_t rank)
 {
-    const struct hr_train_job *job = sim->play.drive->job;
+    const struct hr_train_job *job = sim->serial.drive->job;
     struct hr_virtual_worker *own = &sim->worker[rank];
-    const uint64_t step = sim->play.worker[rank].worker.steps;
-    if (hr_play_is_killed(&sim->play, rank))
+    const uint64_t step = sim->serial.worker[rank].worker.steps;
+    if (hr_serial_is_killed(&sim->serial, rank))
         return hr_simulator_die(sim, rank);
     own->stall_ps = hr_conditions_stall_ps(job, rank, step);
     own->load_ps = hr_conditions_load_ps(job, rank);
@@ -175,26 +175,26 @@ static enum hr_status compute(struct hr_simulator *sim, size_t rank)
     HR_TRY(plan_parts(sim, rank));
     HR_TRY(hr_simulator_push(sim, due, hr_simulator_event(sim, HR_EVENT_COMPUTED, rank, 0)));
     own->account.since_ps = due;
-    sim->play.worker[rank].worker.stats->stalled_ns += own->stall_ps / 1000;
+    sim->serial.worker[rank].worker.stats->stalled_ns += own->stall_ps / 1000;
     report_gradient(sim, rank);
     hr_virtual_spend(&own->account, HR_WAIT, own->stall_ps);
     hr_virtual_spend(&own->account, HR_LOAD, own->load_ps);
     hr_virtual_spend(&own->account, HR_COMPUTE, own->compute_ps);
-    return hr_play_compute(&sim->play, rank, due);
+    return hr_serial_compute(&sim->serial, rank, due);
 }
 
 /* Does it wait for that, and neither rests nor is gone? */
 static bool is_unanswered(const struct hr_simulator *sim, size_t rank)
 {
-    const enum hr_stand state = sim->play.state[rank];
+    const enum hr_stand state = sim->serial.state[rank];
     return (state == HR_WANTS || state == HR_ASKED) &&
-           hr_requests_unanswered(&sim->play.worker[rank].worker);
+           hr_requests_unanswered(&sim->serial.worker[rank].worker);
 }
 
 /* A part of its push is lost: it waits, if it does not do so already. */
 static enum hr_status wait_to_repeat(struct hr_simulator *sim, size_t rank)
 {
-    const int64_t ps = hr_inject_deadline_ps(&sim->play.drive->job->conditions.inject);
+    const int64_t ps = hr_inject_deadline_ps(&sim->serial.drive->job->conditions.inject);
     if (sim->worker[rank].repeats)
         return HR_OK;
     sim->worker[rank].repeats = true;
@@ -205,39 +205,39 @@ static enum hr_status wait_to_repeat(struct hr_simulator *sim, size_t rank)
 /* It has what it asked for. */
 static void leave_exchange(struct hr_simulator *sim, size_t rank)
 {
-    struct hr_worker *worker = &sim->play.worker[rank].worker;
+    struct hr_worker *worker = &sim->serial.worker[rank].worker;
     hr_simulator_settle(sim, rank);
     hr_stragglers_leave(worker, hr_simulator_now(sim) / 1000);
-    if (sim->play.state[rank] == HR_AT_CUT)
+    if (sim->serial.state[rank] == HR_AT_CUT)
         hr_stragglers_arrive_at_cut(worker, hr_simulator_now(sim) / 1000);
 }
 
 /* Let a worker act until it waits for something; also for its own shard to finish a message. */
 static enum hr_status act(struct hr_simulator *sim, size_t rank)
 {
-    struct hr_play *play = &sim->play;
-    const enum hr_stand *state = &play->state[rank];
+    struct hr_serial *serial = &sim->serial;
+    const enum hr_stand *state = &serial->state[rank];
     bool idle = false;
     const bool serves = owns_shard(sim, rank) && sim->station[rank].busy;
     while (*state != HR_HAS && *state != HR_ARRIVED && !idle && !serves) {
         const bool asks = *state == HR_ASKED || *state == HR_ARRIVING;
         if (is_unanswered(sim, rank))
             return wait_to_repeat(sim, rank);
-        if ((asks && sim->worker[rank].coming) || !hr_play_may_act(play, rank))
+        if ((asks && sim->worker[rank].coming) || !hr_serial_may_act(serial, rank))
             return HR_OK;
         const bool asked = *state == HR_ASKED;
-        HR_TRY(hr_play_act(play, rank, &idle));
+        HR_TRY(hr_serial_act(serial, rank, &idle));
         if (asked && !idle)
             leave_exchange(sim, rank);
         if (asked && *state == HR_HAS)
-            HR_TRY(hr_report_steps(&play->worker[rank], hr_drive_trained_ns(play->drive)));
+            HR_TRY(hr_report_steps(&serial->worker[rank], hr_drive_trained_ns(serial->drive)));
     }
     return *state == HR_HAS ? compute(sim, rank) : HR_OK;
 }
 
 static enum hr_status virtual_look(struct hr_simulator *sim, size_t rank)
 {
-    if (sim->play.state[rank] == HR_HAS)
+    if (sim->serial.state[rank] == HR_HAS)
         return HR_OK;
     HR_TRY(act(sim, rank));
     return owns_shard(sim, rank) ? serve(sim, rank) : HR_OK;
@@ -246,9 +246,9 @@ static enum hr_status virtual_look(struct hr_simulator *sim, size_t rank)
 /* Let it act as far as it can, if it has no task; and then the shard that it owns. */
 static enum hr_status virtual_look_at_all(struct hr_simulator *sim)
 {
-    for (size_t r = 0; r < sim->play.shared->workers; r++) {
+    for (size_t r = 0; r < sim->serial.shared->workers; r++) {
         HR_TRY(virtual_look(sim, r));
-        HR_TRY(hr_play_tick(&sim->play)); /* a worker may have sent to a thousand shards */
+        HR_TRY(hr_serial_tick(&sim->serial)); /* a worker may have sent to a thousand shards */
     }
     return HR_OK;
 }
@@ -258,11 +258,11 @@ static enum hr_status virtual_computed(struct hr_simulator *sim, size_t rank)
 {
     struct hr_virtual_worker *own = &sim->worker[rank];
     bool idle;
-    sim->play.worker[rank].worker.took_ns = took_ps(own) / 1000;
+    sim->serial.worker[rank].worker.took_ns = took_ps(own) / 1000;
     own->account.since_ps = hr_simulator_now(sim);
-    hr_stragglers_offer(&sim->play.worker[rank].worker, sim->play.task[rank].index,
+    hr_stragglers_offer(&sim->serial.worker[rank].worker, sim->serial.task[rank].index,
                         hr_simulator_now(sim) / 1000);
-    HR_TRY(hr_play_act(&sim->play, rank, &idle)); /* offer */
+    HR_TRY(hr_serial_act(&sim->serial, rank, &idle)); /* offer */
     return virtual_look(sim, rank);
 }
 
@@ -273,9 +273,9 @@ static enum hr_status virtual_deadline(struct hr_simulator *sim, size_t rank)
     sim->worker[rank].repeats = false;
     if (!is_unanswered(sim, rank))
         return HR_OK;
-    if (!hr_requests_are_taken(&sim->play.worker[rank].worker))
+    if (!hr_requests_are_taken(&sim->serial.worker[rank].worker))
         return wait_to_repeat(sim, rank);
-    HR_TRY(hr_play_act(&sim->play, rank, &idle)); /* repeat */
+    HR_TRY(hr_serial_act(&sim->serial, rank, &idle)); /* repeat */
     return virtual_look(sim, rank);
 }
 
@@ -289,12 +289,12 @@ static enum hr_status virtual_served(struct hr_simulator *sim, size_t owner)
 
 static const struct hr_losses *losses_of(const struct hr_simulator *sim)
 {
-    return &sim->play.drive->losses;
+    return &sim->serial.drive->losses;
 }
 
 static size_t ranks(const struct hr_simulator *sim)
 {
-    return sim->play.shared->workers + sim->play.shared->servers;
+    return sim->serial.shared->workers + sim->serial.shared->servers;
 }
 
 /* --- workers --- */
@@ -311,7 +311,7 @@ static void clear_worker(struct hr_simulator *sim, size_t rank)
 
 static void drop_messages(struct hr_simulator *sim)
 {
-    const struct hr_shared_state *shared = sim->play.shared;
+    const struct hr_shared_state *shared = sim->serial.shared;
     hr_message_queue_drop(&sim->messages);
     sim->sum_moving_ps = NULL;
     sim->term++;
@@ -325,9 +325,10 @@ static void drop_messages(struct hr_simulator *sim)
 static void virtual_begin_anew(struct hr_simulator *sim)
 {
     drop_messages(sim);
-    for (size_t r = 0; r < sim->play.shared->workers; r++) {
+    for (size_t r = 0; r < sim->serial.shared->workers; r++) {
         clear_worker(sim, r);
-        sim->worker[r].absent = sim->play.state[r] == HR_QUIESCENT || !hr_play_lives(&sim->play, r);
+        sim->worker[r].absent =
+            sim->serial.state[r] == HR_QUIESCENT || !hr_serial_lives(&sim->serial, r);
     }
 }
 
@@ -338,7 +339,7 @@ static enum hr_status stop_all(struct hr_simulator *sim)
     const int64_t now_ps = hr_simulator_now(sim);
     sim->quiescent_ps = now_ps;
     drop_messages(sim);
-    for (size_t r = 0; r < sim->play.shared->workers; r++) {
+    for (size_t r = 0; r < sim->serial.shared->workers; r++) {
         struct hr_virtual_worker *own = &sim->worker[r];
         const int64_t computes_until_ps = own->absent ? 0 : own->account.since_ps;
         if (computes_until_ps <= now_ps)
@@ -360,11 +361,11 @@ static enum hr_status stop_all(struct hr_simulator *sim)
 /* The run's clock shows whole nanoseconds: at the first that is not before it. */
 static enum hr_status virtual_plan_deaths(struct hr_simulator *sim)
 {
-    const struct hr_inject *inject = &sim->play.drive->job->conditions.inject;
+    const struct hr_inject *inject = &sim->serial.drive->job->conditions.inject;
     for (size_t i = 0; i < inject->n; i++) {
         const struct hr_inject_entry *entry = &inject->entry[i];
         const bool server = entry->kind == HR_INJECT_KILL_SERVER;
-        const size_t rank = entry->rank + (server ? sim->play.shared->workers : 0);
+        const size_t rank = entry->rank + (server ? sim->serial.shared->workers : 0);
         if (!entry->timed || (!server && entry->kind != HR_INJECT_KILL))
             continue;
         HR_TRY(hr_simulator_push(sim, (entry->ps + 999) / 1000 * 1000,
@@ -376,14 +377,15 @@ static enum hr_status virtual_plan_deaths(struct hr_simulator *sim)
 /* Who is gone then dies when it is back: hr_conditions_kill counts. */
 static enum hr_status virtual_die_in_time(struct hr_simulator *sim, size_t rank)
 {
-    const bool dies = hr_play_lives(&sim->play, rank) && hr_play_is_killed(&sim->play, rank);
+    const bool dies =
+        hr_serial_lives(&sim->serial, rank) && hr_serial_is_killed(&sim->serial, rank);
     return dies ? hr_simulator_die(sim, rank) : HR_OK;
 }
 
 /* Behind all that it has sent. */
 static enum hr_status notify_shards(struct hr_simulator *sim, size_t worker)
 {
-    for (size_t s = 0; s < sim->play.shared->servers; s++)
+    for (size_t s = 0; s < sim->serial.shared->servers; s++)
         HR_TRY(virtual_input(sim, s, worker));
     return HR_OK;
 }
@@ -391,21 +393,21 @@ static enum hr_status notify_shards(struct hr_simulator *sim, size_t worker)
 /* Its death is noticed, if its last message is there. HR_E_LOST: the run cannot go on. */
 static enum hr_status virtual_notice(struct hr_simulator *sim, size_t rank)
 {
-    struct hr_play *play = &sim->play;
-    const bool worker = rank < play->shared->workers;
+    struct hr_serial *serial = &sim->serial;
+    const bool worker = rank < serial->shared->workers;
     const int64_t now = hr_simulator_now(sim);
     if (worker) {
         sim->worker[rank].overdue = sim->worker[rank].sent > 0;
         if (sim->worker[rank].overdue)
             return HR_OK;
     }
-    HR_TRY(hr_play_notice(play, rank));
+    HR_TRY(hr_serial_notice(serial, rank));
     if (hr_losses_are_revoked(losses_of(sim)))
         HR_TRY(stop_all(sim));
     const int64_t again_ps = 1000 * losses_of(sim)->again_ns[rank];
     if (again_ps > now)
         HR_TRY(hr_simulator_push(sim, again_ps, hr_simulator_event(sim, HR_EVENT_AGAIN, rank, 0)));
-    if (worker && hr_server_takes_losses(play->shared) && !hr_losses_are_revoked(losses_of(sim)))
+    if (worker && hr_server_takes_losses(serial->shared) && !hr_losses_are_revoked(losses_of(sim)))
         HR_TRY(notify_shards(sim, rank));
     return virtual_look_at_all(sim); /* some may have waited for it alone */
 }
@@ -421,7 +423,7 @@ static enum hr_status virtual_notice_late(struct hr_simulator *sim, size_t rank)
 /* Do shards have messages of its earlier life to take? Not behind its loss. */
 static bool has_left_messages(const struct hr_simulator *sim, size_t rank)
 {
-    for (size_t s = 0; s < sim->play.shared->servers; s++)
+    for (size_t s = 0; s < sim->serial.shared->servers; s++)
         if (hr_virtual_inbox_has(&sim->station[s].inbox, rank))
             return true;
     return false;
@@ -429,14 +431,14 @@ static bool has_left_messages(const struct hr_simulator *sim, size_t rank)
 
 static enum hr_status come_back(struct hr_simulator *sim, size_t rank)
 {
-    struct hr_play *play = &sim->play;
-    if (rank >= play->shared->workers)
-        return hr_play_come_back(play, rank);
+    struct hr_serial *serial = &sim->serial;
+    if (rank >= serial->shared->workers)
+        return hr_serial_come_back(serial, rank);
     clear_worker(sim, rank); /* a server may have answered the dead */
-    HR_TRY(hr_play_come_back(play, rank));
-    play->worker[rank].worker.spans = hr_simulator_spans(sim, rank);
-    hr_stragglers_begin(&play->worker[rank].worker, hr_simulator_now(sim) / 1000);
-    sim->worker[rank].absent = play->state[rank] == HR_QUIESCENT;
+    HR_TRY(hr_serial_come_back(serial, rank));
+    serial->worker[rank].worker.spans = hr_simulator_spans(sim, rank);
+    hr_stragglers_begin(&serial->worker[rank].worker, hr_simulator_now(sim) / 1000);
+    sim->worker[rank].absent = serial->state[rank] == HR_QUIESCENT;
     HR_ASSERT(sim->worker[rank].absent || !has_left_messages(sim, rank));
     return virtual_look(sim, rank);
 }
@@ -444,18 +446,18 @@ static enum hr_status come_back(struct hr_simulator *sim, size_t rank)
 static enum hr_status let_come_back(struct hr_simulator *sim)
 {
     for (size_t r = 0; r < ranks(sim); r++)
-        if (hr_play_may_come_back(&sim->play, r))
+        if (hr_serial_may_come_back(&sim->serial, r))
             HR_TRY(come_back(sim, r));
     return HR_OK;
 }
 
 static enum hr_status begin_term(struct hr_simulator *sim)
 {
-    for (size_t r = 0; r < sim->play.shared->workers; r++) {
+    for (size_t r = 0; r < sim->serial.shared->workers; r++) {
         hr_simulator_settle(sim, r);
         hr_simulator_leave_exchange(sim, r);
     }
-    HR_TRY(hr_play_begin_term(&sim->play));
+    HR_TRY(hr_serial_begin_term(&sim->serial));
     virtual_begin_anew(sim);
     return virtual_look_at_all(sim);
 }
@@ -467,7 +469,7 @@ static enum hr_status virtual_mind_losses(struct hr_simulator *sim)
     if (losses_of(sim)->n == 0)
         return HR_OK;
     HR_TRY(let_come_back(sim));
-    return hr_play_term_is_over(&sim->play) && hr_simulator_now(sim) >= sim->quiescent_ps
+    return hr_serial_term_is_over(&sim->serial) && hr_simulator_now(sim) >= sim->quiescent_ps
                ? begin_term(sim)
                : HR_OK;
 }
@@ -516,9 +518,9 @@ static enum hr_status happen(struct hr_simulator *sim, const struct hr_happening
 
 static enum hr_status begin(struct hr_simulator *sim)
 {
-    for (size_t r = 0; r < sim->play.shared->workers; r++) {
+    for (size_t r = 0; r < sim->serial.shared->workers; r++) {
         sim->worker[r].account.since_ps = hr_simulator_now(sim);
-        hr_stragglers_begin(&sim->play.worker[r].worker, hr_simulator_now(sim) / 1000);
+        hr_stragglers_begin(&sim->serial.worker[r].worker, hr_simulator_now(sim) / 1000);
     }
     HR_TRY(virtual_look_at_all(sim));
     return sim->status;
@@ -535,14 +537,14 @@ static void stop_in_time(const struct hr_drive *drive)
 
 static enum hr_status cut(struct hr_simulator *sim)
 {
-    const struct hr_shared_state *shared = sim->play.shared;
+    const struct hr_shared_state *shared = sim->serial.shared;
     for (size_t r = 0; r < shared->workers; r++) {
         hr_simulator_settle(sim, r); /* for the last to come */
         hr_simulator_leave_exchange(sim, r);
         hr_spans_cut_begins(hr_simulator_spans(sim, r), 0);
     }
-    HR_TRY(hr_play_cut(&sim->play));
-    if (sim->play.drive->leader->cuts.cut->halt)
+    HR_TRY(hr_serial_cut(&sim->serial));
+    if (sim->serial.drive->leader->cuts.cut->halt)
         return HR_OK;
     if (shared->outlives)
         virtual_begin_anew(sim);
@@ -552,7 +554,7 @@ static enum hr_status cut(struct hr_simulator *sim)
 /* The next event. */
 static enum hr_status step(struct hr_simulator *sim)
 {
-    struct hr_drive *drive = sim->play.drive;
+    struct hr_drive *drive = sim->serial.drive;
     uint64_t packed;
     if (!hr_events_pop(&sim->events, &drive->now_ps, &packed))
         return hr_fail(HR_E_FAILED, "nothing can happen any more, and the run is not over");
@@ -560,22 +562,22 @@ static enum hr_status step(struct hr_simulator *sim)
     stop_in_time(drive);
     hr_launcher_mind_time(drive->launcher);
     HR_TRY(happen(sim, &what));
-    if (sim->play.shared->outlives) {
+    if (sim->serial.shared->outlives) {
         HR_TRY(virtual_mind_losses(sim));
         hr_losses_mind_copy(&drive->losses);
     }
     HR_TRY(sim->status);
-    return hr_play_tick(&sim->play);
+    return hr_serial_tick(&sim->serial);
 }
 
 static enum hr_status simulate(struct hr_simulator *sim)
 {
-    const struct hr_cut *at = sim->play.drive->leader->cuts.cut;
+    const struct hr_cut *at = sim->serial.drive->leader->cuts.cut;
     HR_TRY(virtual_plan_deaths(sim));
     HR_TRY(begin(sim));
     while (!at->halt) {
-        HR_TRY(hr_play_at_cut(&sim->play) ? cut(sim) : step(sim));
-        HR_TRY(hr_play_pause(&sim->play));
+        HR_TRY(hr_serial_at_cut(&sim->serial) ? cut(sim) : step(sim));
+        HR_TRY(hr_serial_pause(&sim->serial));
     }
     return HR_OK;
 }
@@ -583,8 +585,8 @@ static enum hr_status simulate(struct hr_simulator *sim)
 /* Who looks on is told of all ranks' time. */
 static enum hr_status begin_spans(struct hr_simulator *sim)
 {
-    const struct hr_drive *drive = sim->play.drive;
-    struct hr_shared_state *shared = sim->play.shared;
+    const struct hr_drive *drive = sim->serial.drive;
+    struct hr_shared_state *shared = sim->serial.shared;
     const size_t ranks = shared->workers + shared->servers;
     if (!shared->spans)
         return HR_OK;
@@ -592,12 +594,12 @@ static enum hr_status begin_spans(struct hr_simulator *sim)
     if (!sim->spans)
         return hr_fail(HR_E_NOMEM, "no memory for %zu ranks", ranks);
     for (size_t r = 0; r < ranks; r++) {
-        struct hr_waiter *waiter = &sim->play.worker[r < shared->workers ? r : 0].waiter;
+        struct hr_waiter *waiter = &sim->serial.worker[r < shared->workers ? r : 0].waiter;
         hr_spans_open(&sim->spans[r], &shared->feed, r, waiter, drive->driver->now_ns, drive);
         if (!shared->colocated || r < shared->workers)
             shared->spans[r] = &sim->spans[r];
         if (r < shared->workers)
-            sim->play.worker[r].worker.spans = &sim->spans[r];
+            sim->serial.worker[r].worker.spans = &sim->spans[r];
     }
     return HR_OK;
 }
@@ -606,21 +608,21 @@ static enum hr_status set_up(struct hr_simulator *sim, struct hr_drive *drive)
 {
     HR_TRY(hr_simulator_open(sim, drive));
     hr_virtual_traffic_begin(sim);
-    HR_TRY(hr_play_start(&sim->play, drive));
+    HR_TRY(hr_serial_start(&sim->serial, drive));
     return begin_spans(sim);
 }
 
 static enum hr_status drive_virtual(struct hr_drive *drive)
 {
-    struct hr_simulator sim = {.play = {.drive = drive, .shared = drive->job->shared}};
+    struct hr_simulator sim = {.serial = {.drive = drive, .shared = drive->job->shared}};
     drive->now_ps = 0;
     enum hr_status status = set_up(&sim, drive);
     if (status == HR_OK)
         status = simulate(&sim);
-    for (size_t r = 0; sim.spans && r < sim.play.shared->workers; r++)
+    for (size_t r = 0; sim.spans && r < sim.serial.shared->workers; r++)
         hr_spans_close(&sim.spans[r]);
     drive->job->shared->posted = NULL; /* the simulator's, which ends here */
-    hr_play_stop(&sim.play);
+    hr_serial_stop(&sim.serial);
     hr_simulator_close(&sim);
     return status;
 }
@@ -634,7 +636,7 @@ static size_t one_a_gradient(const struct hr_train_options *options)
 
 static size_t bytes(const struct hr_shared_state *shared)
 {
-    return hr_play_bytes(shared) + hr_simulator_bytes(shared);
+    return hr_serial_bytes(shared) + hr_simulator_bytes(shared);
 }
 
 static int64_t virtual_ns(const void *arg)
@@ -644,7 +646,7 @@ static int64_t virtual_ns(const void *arg)
 }
 
 const struct hr_driver hr_driver_virtual = {.title = "in virtual time",
-                                            .played = true,
+                                            .serial = true,
                                             .simulated = true,
                                             .local = true,
                                             .threads = one_a_gradient,

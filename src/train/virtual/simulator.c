@@ -152,8 +152,8 @@ static void leave_worker(struct hr_simulator *sim, size_t rank)
 
 void hr_simulator_leave_exchange(struct hr_simulator *sim, size_t rank)
 {
-    if (sim->play.played[rank].up) /* else it has no memory of its own any more */
-        hr_stragglers_leave(&sim->play.worker[rank].worker, hr_simulator_now(sim) / 1000);
+    if (sim->serial.ranks[rank].up) /* else it has no memory of its own any more */
+        hr_stragglers_leave(&sim->serial.worker[rank].worker, hr_simulator_now(sim) / 1000);
 }
 
 static void leave_station(struct hr_virtual_station *station)
@@ -164,13 +164,13 @@ static void leave_station(struct hr_virtual_station *station)
 
 enum hr_status hr_simulator_die(struct hr_simulator *sim, size_t rank)
 {
-    const size_t workers = sim->play.shared->workers;
+    const size_t workers = sim->serial.shared->workers;
     if (rank < workers)
         leave_worker(sim, rank);
-    if (rank >= workers || hr_owns_shard(sim->play.shared, rank))
+    if (rank >= workers || hr_owns_shard(sim->serial.shared, rank))
         leave_station(&sim->station[rank < workers ? rank : rank - workers]);
-    hr_conditions_killed(sim->play.drive->job, rank);
-    HR_TRY(hr_play_die(&sim->play, rank));
+    hr_conditions_killed(sim->serial.drive->job, rank);
+    HR_TRY(hr_serial_die(&sim->serial, rank));
     return hr_simulator_push(sim, hr_ps_add(hr_simulator_now(sim), HR_NOTICE_PS),
                              hr_simulator_event(sim, HR_EVENT_NOTICED, rank, 0));
 }
@@ -279,7 +279,7 @@ enum hr_status hr_virtual_depart(struct hr_simulator *sim)
 
 static void count(struct hr_simulator *sim, const struct hr_posted *what)
 {
-    const struct hr_shared_state *shared = sim->play.shared;
+    const struct hr_shared_state *shared = sim->serial.shared;
     const bool reply = what->from >= shared->workers;
     if (reply)
         sim->worker[what->to].coming++;
@@ -289,7 +289,7 @@ static void count(struct hr_simulator *sim, const struct hr_posted *what)
 
 static struct hr_parcel parcel_of(const struct hr_simulator *sim, const struct hr_posted *what)
 {
-    const struct hr_shared_state *shared = sim->play.shared;
+    const struct hr_shared_state *shared = sim->serial.shared;
     const size_t workers = shared->workers;
     const bool request = what->to >= workers, reply = what->from >= workers;
     return (struct hr_parcel){
@@ -308,7 +308,7 @@ static struct hr_parcel parcel_of(const struct hr_simulator *sim, const struct h
 static bool posted(void *arg, const struct hr_posted *what)
 {
     struct hr_simulator *sim = arg;
-    const size_t workers = sim->play.shared->workers;
+    const size_t workers = sim->serial.shared->workers;
     const struct hr_parcel parcel = parcel_of(sim, what);
     count(sim, what);
     enum hr_status status = hr_message_queue_post(&sim->messages, &parcel);
@@ -323,7 +323,7 @@ void hr_virtual_deliver(struct hr_simulator *sim, size_t from, size_t to)
 {
     move_between(sim, from, to, false);
     sim->worker[from].sent--;
-    hr_peers_deliver(sim->play.shared, from, to);
+    hr_peers_deliver(sim->serial.shared, from, to);
 }
 
 /* --- sums --- */
@@ -331,7 +331,7 @@ void hr_virtual_deliver(struct hr_simulator *sim, size_t from, size_t to)
 static void summed(void *arg, const struct hr_local_group_sum *what)
 {
     struct hr_simulator *sim = arg;
-    const struct hr_active *active = sim->play.shared->active;
+    const struct hr_active *active = sim->serial.shared->active;
     int64_t sum_ps;
     enum hr_status status = hr_message_queue_all_reduce(&sim->messages, what, active->rank,
                                                         active->n, &sum_ps, &sim->sum_moving_ps);
@@ -344,15 +344,15 @@ static void summed(void *arg, const struct hr_local_group_sum *what)
 
 void hr_virtual_release(struct hr_simulator *sim)
 {
-    const struct hr_active *active = sim->play.shared->active;
+    const struct hr_active *active = sim->serial.shared->active;
     for (size_t s = 0; sim->sum_moving_ps && s < active->n; s++)
         sim->worker[active->rank[s]].account.moving_ps[0] += sim->sum_moving_ps[s];
-    hr_local_group_release(sim->play.drive->job->local);
+    hr_local_group_release(sim->serial.drive->job->local);
 }
 
 void hr_virtual_traffic_begin(struct hr_simulator *sim)
 {
-    const struct hr_train_job *job = sim->play.drive->job;
+    const struct hr_train_job *job = sim->serial.drive->job;
     job->shared->posted = posted;
     job->shared->posted_arg = sim;
     hr_local_group_on_sum(job->local, summed, sim);

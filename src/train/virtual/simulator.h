@@ -42,7 +42,7 @@
 #include "netsim/events.h"
 #include "nn/model.h"
 #include "observe/spans.h"
-#include "play/play.h"
+#include "serial/serial.h"
 #include "server/server.h"
 #include "virtual/message_queue.h"
 
@@ -171,7 +171,7 @@ struct hr_virtual_worker {
 };
 
 struct hr_simulator {
-    struct hr_play play;
+    struct hr_serial serial;
     struct hr_events events;
     struct hr_message_queue messages;
     struct hr_virtual_station *station; /* (owners) owned, with what they point to */
@@ -197,12 +197,12 @@ static inline size_t hr_simulator_inbox_room(const struct hr_shared_state *share
  * network and for events, which grow. */
 size_t hr_simulator_bytes(const struct hr_shared_state *shared);
 HR_CHECKED enum hr_status hr_simulator_open(struct hr_simulator *sim, const struct hr_drive *drive);
-/* Harmless on one that is zeroed but for play.drive. */
+/* Harmless on one that is zeroed but for serial.drive. */
 void hr_simulator_close(struct hr_simulator *sim);
 
 static inline int64_t hr_simulator_now(const struct hr_simulator *sim)
 {
-    return sim->play.drive->now_ps;
+    return sim->serial.drive->now_ps;
 }
 
 /* An event of the present term, and of the worker's present life. */

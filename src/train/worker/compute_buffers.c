@@ -36,7 +36,7 @@ static size_t training_bytes(const struct hr_train_job *job)
     const struct hr_workspace_options options = workspace_options(job);
     if (!job->pipeline)
         return hr_workspace_bytes(job->model, job->piece, &options);
-    return job->played ? hr_crew_bytes(job->pipeline) : hr_stage_bytes(job->pipeline, 0);
+    return job->serial ? hr_crew_bytes(job->pipeline) : hr_stage_bytes(job->pipeline, 0);
 }
 
 size_t hr_compute_buffers_bytes(const struct hr_train_job *job, size_t *for_evaluation)
@@ -74,7 +74,7 @@ enum hr_status hr_compute_buffers_start(struct hr_compute_buffers *buffers,
                 status, out);
     if (!job->pipeline)
         status = hr_tree_sums_init(&buffers->sums, job->most_parts, job->shared->params);
-    else if (job->played)
+    else if (job->serial)
         status = hr_crew_start(&buffers->crew, job->pipeline);
     else
         status = hr_stage_start(&buffers->lead, job->pipeline, 0);
@@ -116,7 +116,7 @@ size_t hr_buffer_pool_size(const struct hr_train_job *job)
 {
     const size_t workers = hr_workers_here(job->shared), processors = hr_cpus_allowed();
     const bool waits_inside = job->pipeline || hr_train_job_overlaps(job);
-    const bool shares = job->launch == HR_LAUNCH_THREAD && !job->played && !waits_inside;
+    const bool shares = job->launch == HR_LAUNCH_THREAD && !job->serial && !waits_inside;
     return shares ? hr_min_size(workers, processors) : workers;
 }
 

@@ -1,7 +1,7 @@
 /* compute_buffers.h - the memory in which a gradient is computed and its batch decoded.
  *
  * In real time every worker has its own, or where they are more than there are processors, borrows
- * one of a pool. When one process plays all workers, each computing thread has one, and a
+ * one of a pool. When one process runs all workers, each computing thread has one, and a
  * worker borrows it for the time of a gradient: activations exist once a core, not once a worker.
  * A gradient is a pure function of weights and batch, so the buffers decide no bit.
  *
@@ -24,7 +24,7 @@ struct hr_compute_buffers {
     struct hr_tree_sums sums; /* of the parts of a share (gradient.h) */
     struct hr_stage lead;     /* of a pipeline: the worker's own stage, */
     struct hr_bell *bell[HR_MAX_RANKS];
-    struct hr_crew crew; /* or where ranks are played all of its stages */
+    struct hr_crew crew; /* or where one thread runs all ranks all of its stages */
 };
 
 /* Bytes that one takes, and how many of them serve only evaluation. */

@@ -72,7 +72,7 @@ static enum hr_status open_drops(struct hr_train_job *job)
     const int64_t deadline_ps = hr_inject_deadline_ps(inject);
     if (!hr_inject_has(inject, HR_INJECT_DROP_PUSH))
         return HR_OK;
-    if (!job->played && job->timeout_ns && deadline_ps / 1000 >= job->timeout_ns)
+    if (!job->serial && job->timeout_ns && deadline_ps / 1000 >= job->timeout_ns)
         return hr_fail(HR_E_USAGE,
                        "--inject drop-push: a push is sent again after %g s, but waits end after "
                        "--timeout %g s; expected a shorter time, or a longer --timeout",
@@ -305,7 +305,7 @@ void hr_conditions_killed(const struct hr_train_job *job, size_t rank)
 enum hr_status hr_conditions_die(const struct hr_train_job *job, size_t rank)
 {
     hr_conditions_killed(job, rank);
-    if (job->launch == HR_LAUNCH_PROCESS && !job->played)
+    if (job->launch == HR_LAUNCH_PROCESS && !job->serial)
         kill(getpid(), SIGKILL);
     return hr_fail(HR_E_GONE, "killed by --inject");
 }

@@ -256,7 +256,7 @@ static void name_parts(struct hr_train_worker *self, int64_t began, int64_t turn
 static bool gives_away(const struct hr_train_worker *self)
 {
     const struct hr_train_job *job = self->job;
-    return self->worker.hooks->piece && !job->played && !job->pipeline &&
+    return self->worker.hooks->piece && !job->serial && !job->pipeline &&
            !hr_train_job_has_parts(job) && !job->shared->feed.steps;
 }
 
@@ -291,7 +291,7 @@ struct hr_batch_result hr_gradient_of(struct hr_train_worker *self, const struct
     const struct hr_batch_result result = hr_model_gradient(
         self->job->model, self->buffers->workspace, self->worker.weights, piece->count, grads);
     hr_workspace_give(self->buffers->workspace, NULL);
-    if (!self->job->played) {
+    if (!self->job->serial) {
         const int64_t ended = hr_clock_ns(), turned = began + result.forward_ns;
         stats->forward_ns += result.forward_ns;
         name_parts(self, began, turned, ended);

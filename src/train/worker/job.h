@@ -53,13 +53,13 @@ struct hr_train_job {
     size_t micro_shards;             /* of a global batch, under --reduce repro; else 0 */
     size_t piece;                    /* samples that are computed at once, at most */
     enum hr_launch launch;
-    bool played;                           /* one process plays all ranks, and none of them waits */
+    bool serial;                           /* one process runs all ranks, and none of them waits */
     bool simulated;                        /* in virtual time */
     int64_t spin_ns, yield_ns, timeout_ns; /* of ranks that wait */
     struct hr_wait_rules stall;            /* who is named when others wait for it */
     struct hr_conditions conditions;
     struct hr_wires wires;        /* emulated links; without ranks: there are none */
-    struct hr_local_group *local; /* owned; the group, where one thread plays it; else NULL */
+    struct hr_local_group *local; /* owned; the group, where one thread runs it; else NULL */
     struct hr_shared_state *shared;
     /* Of a run on several machines (train/multinode.h), else NULL: a worker comes to a cut. */
     enum hr_status (*barrier)(void *arg, size_t rank, struct hr_waiter *waiter, unsigned stage);
@@ -85,7 +85,7 @@ struct hr_train_job {
     struct hr_pipeline_timer *timer; /* owned: in virtual time, of a pipeline; or NULL */
     struct hr_pipeline *pipeline; /* owned: each worker is the first of several stages; or NULL */
     size_t first_stage;           /* rank of the first other stage, behind all else (staged.h) */
-    void *stage_memory;           /* (workers) in the segment, unless ranks are played */
+    void *stage_memory;           /* (workers) in the segment, unless one thread runs them */
     struct hr_stage_account *stage_accounts; /* (workers, members) in the segment */
     struct hr_stage_when *when; /* (stages, actions) worker 0's, in the segment, or NULL: spans.h */
 };
@@ -123,10 +123,10 @@ static inline bool hr_train_job_has_parts(const struct hr_train_job *job)
     return job->parts > 1 || job->micro_shards;
 }
 
-/* Does a thread decode ahead of each worker? Not where one process plays all ranks. */
+/* Does a thread decode ahead of each worker? Not where one process runs all ranks. */
 static inline bool hr_train_job_prefetches(const struct hr_train_job *job)
 {
-    return job->options->prefetch && !job->played;
+    return job->options->prefetch && !job->serial;
 }
 
 /* Are pieces of a gradient handed over during backward? Not where parts are added first, but for

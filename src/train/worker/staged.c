@@ -106,9 +106,9 @@ static struct hr_stage_account *accounts_of(const struct hr_train_worker *self)
 enum hr_status hr_staged_start(struct hr_train_worker *self, size_t rank)
 {
     const struct hr_train_job *job = self->job;
-    if (job->pipeline && !job->played)
+    if (job->pipeline && !job->serial)
         self->life = hr_atom32_load_acquire(&step_of(job, rank)->lives); /* lose */
-    if (!job->pipeline || job->pipeline->options.schedule->synchronous || !job->played)
+    if (!job->pipeline || job->pipeline->options.schedule->synchronous || !job->serial)
         return HR_OK;
     return hr_versions_start(&self->versions, job->pipeline);
 }
@@ -284,7 +284,7 @@ enum hr_status hr_staged_gradient(struct hr_train_worker *self, const struct hr_
     *samples = share.count;
     for (; task.round < task.rounds; task.round++) {
         loader.first = task.round * M;
-        if (job->played)
+        if (job->serial)
             *result = hr_crew_step(&self->buffers->crew, &task, &replica);
         else
             HR_TRY(lead(self, &task, &loader, result));
@@ -371,7 +371,7 @@ enum hr_status hr_staged_spans(const struct hr_train_job *job, struct hr_stage_s
 void hr_staged_end(struct hr_train_worker *self)
 {
     const struct hr_train_job *job = self->job;
-    if (!job->pipeline || job->played || !self->buffers)
+    if (!job->pipeline || job->serial || !self->buffers)
         return;
     const struct hr_stage_place place =
         hr_staged_place(job, self->worker.rank, 0, self->buffers->bell);

@@ -29,14 +29,14 @@ HR_CHECKED enum hr_status hr_staged_each_ring(const struct hr_train_job *job,
 void hr_staged_lose(const struct hr_train_job *job, size_t worker);
 
 /* In real time: which life of its replica the worker begins. Where the pipeline never drains, and
- * one process plays all ranks: the versions of its weights that its stages read. A gradient is
+ * one process runs all ranks: the versions of its weights that its stages read. A gradient is
  * begun with the newest; at a cut the pipeline drains. HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_staged_start(struct hr_train_worker *self, size_t rank);
 void hr_staged_begin(struct hr_train_worker *self);
 void hr_staged_drain(struct hr_train_worker *self);
 
 /* The gradient of the worker's share of a batch, number `index`, into its grads, *samples out. It
- * waits for the other stages, unless one process plays all ranks. */
+ * waits for the other stages, unless one process runs all ranks. */
 HR_CHECKED enum hr_status hr_staged_gradient(struct hr_train_worker *self,
                                              const struct hr_batch *batch, uint64_t index,
                                              size_t *samples, struct hr_batch_result *result);

@@ -155,7 +155,7 @@ static enum hr_status start_worker(struct hr_train_worker *self, size_t rank, bo
     const struct hr_train_job *job = self->job;
     struct hr_shared_state *shared = job->shared;
     const bool sleeps = job->wires.nranks || hr_conditions_matter(&job->conditions);
-    if (sleeps && !job->played) /* else the kernel rounds sleeps up by 50 us */
+    if (sleeps && !job->serial) /* else the kernel rounds sleeps up by 50 us */
         prctl(PR_SET_TIMERSLACK, 1);
     self->worker = (struct hr_worker){
         .shared = shared,
@@ -331,7 +331,7 @@ static enum hr_status load_slowly(struct hr_train_worker *self, uint64_t hits)
     struct hr_worker_stats *stats = self->worker.stats;
     const int64_t ps = hr_conditions_load_ps(self->job, self->worker.rank);
     self->slept_ns = 0;
-    if (ps == 0 || self->job->played || stats->prefetch_hits > hits)
+    if (ps == 0 || self->job->serial || stats->prefetch_hits > hits)
         return HR_OK;
     const enum hr_activity was = hr_account_turn(&stats->account, HR_LOAD);
     const int64_t began = hr_clock_ns();
@@ -421,7 +421,7 @@ enum hr_status hr_train_worker_gradient(struct hr_train_worker *self, const stru
     size_t samples = share.count;
     struct hr_batch_result result;
     HR_TRY(train_worker_sit(self));
-    if (!self->job->played) /* else others read it while a gradient is computed */
+    if (!self->job->serial) /* else others read it while a gradient is computed */
         worker->stats->preempted_ns += self->stood_ns;
     if (self->job->pipeline)
         HR_TRY(hr_staged_gradient(self, &batch, task->index, &samples, &result));

@@ -11,7 +11,7 @@
  * A gradient's way: hr_train_worker_gradient (which samples, what is counted) -> gradient.h
  * (where a share is several pieces: piece by piece; load it, run the model).
  *
- * Threads: a worker's own; where all ranks are played, one thread's after the other, but for
+ * Threads: a worker's own; where one thread runs all ranks, after one another, but for
  *          gradients, which begin there and are computed beside it.
  */
 #ifndef HR_WORKER_WORKER_H

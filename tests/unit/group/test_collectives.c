@@ -256,7 +256,7 @@ static void what_is_not_finite_is_carried(void **state)
     }
 }
 
-/* --- one thread plays all ranks ----------------------------------------------------------------
+/* --- one thread runs all ranks ----------------------------------------------------------------
  */
 
 /* Members of a group that nobody waits for: progress is made in an order drawn from a seed. */

@@ -229,7 +229,7 @@ static void what_is_about_to_become_a_run_is_no_fault(void **state)
     free(control);
 }
 
-/* One process plays as many as it likes; the first ones can be looked at. */
+/* One process runs as many as it likes; the first ones can be looked at. */
 static void of_many_ranks_that_are_played_the_first_are_read(void **state)
 {
     enum { MANY = HR_MAX_RANKS + 100 };

@@ -77,7 +77,7 @@ static void compute_wanted(struct rig *rig)
     struct hr_pipeline_options options = options_of(rig, "1f1b", 1, SHARDS);
     struct hr_crew crew;
     const struct hr_stage_task task = {rig->weights, rig->grads, COUNT, 0, 0, 1};
-    options.played = true;
+    options.serial = true;
     CHECK_OK(hr_pipeline_create(&options, &rig->pipeline));
     CHECK_OK(hr_crew_start(&crew, rig->pipeline));
     rig->wanted =

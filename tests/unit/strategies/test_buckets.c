@@ -114,7 +114,7 @@ static void parts_are_applied_at_their_place_in_the_whole(void **state)
             check(n, &hr_allreduce_direct, (struct setting){sizes[s], true});
 }
 
-/* --- one thread plays all ranks --- */
+/* --- one thread runs all ranks --- */
 
 struct table {
     float grads[MAX_RANKS][PARAMS], sum[PARAMS];

@@ -62,7 +62,7 @@ static void a_worker_without_samples_makes_no_update(void **state)
     run_folder_remove(folder);
 }
 
-/* No order in which one thread plays the ranks, no algorithm that adds in T(n), changes a bit. */
+/* No order in which one thread runs the ranks, no algorithm that adds in T(n), changes a bit. */
 static void timing_decides_nothing(void **state)
 {
     (void)state;

@@ -113,7 +113,7 @@ static void what_does_not_work_is_refused_in_a_line(void **state)
     snprintf(o.on_loss, sizeof o.on_loss, "stop");
     multinode_check_refused(
         &o, HR_E_USAGE,
-        "--clock virtual: not on several machines: one process plays all ranks; expected --clock "
+        "--clock virtual: not on several machines: one process runs all ranks; expected --clock "
         "real, or no mpirun",
         dataset);
     o = options_of("allreduce");

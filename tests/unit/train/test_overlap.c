@@ -99,7 +99,7 @@ static void norms_are_those_of_the_whole(void **state)
     CHECK_DIGEST(&options, want);
 }
 
-/* Whoever plays all ranks has gradients computed by other threads, at any time before they are due;
+/* Whoever runs all ranks has gradients computed by other threads, at any time before they are due;
  * a sum begins when the last of them is due, and in the thread that plays. */
 static void played_ranks_sum_when_their_gradients_are_due(void **state)
 {

@@ -147,7 +147,7 @@ static void virtual_columns_are_exact(void **state)
     hr_run_result_free(&result);
 }
 
-/* One process that plays all workers in turn has no time of theirs. */
+/* One process that runs all workers in turn has no time of theirs. */
 static void played_workers_keep_no_accounts(void **state)
 {
     (void)state;

@@ -29,7 +29,7 @@ static void it_takes_what_it_says(void **state)
         shared.options = &options;
         struct hr_train_job job = {.options = &options, .shared = &shared};
         struct hr_drive drive = {.job = &job};
-        sim = (struct hr_simulator){.play = {.drive = &drive, .shared = &shared}};
+        sim = (struct hr_simulator){.serial = {.drive = &drive, .shared = &shared}};
         const size_t before = in_use(), said = hr_simulator_bytes(&shared);
         CHECK_OK(hr_simulator_open(&sim, &drive));
         const size_t took = in_use() - before;

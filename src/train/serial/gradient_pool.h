@@ -1,4 +1,4 @@
-/* gradient_pool.h - threads that compute gradients ahead, for a driver that plays all ranks.
+/* gradient_pool.h - threads that compute gradients ahead, for a driver that runs all ranks.
  *
  *     HR_TRY(hr_pool_start(job, threads, &pool));
  *     HR_TRY(hr_pool_submit(pool, fn, arg, rank, due));    fn(arg, rank, a buffers) will be called
@@ -12,10 +12,10 @@
  * Waiting:   join waits only for a computation that is under way.
  * Memory:    one hr_compute_buffers a thread, whatever the number of workers.
  * Threads:   submit, has, join and stop are the caller's.
- * Test:      tests/unit/play/test_gradient_pool.c
+ * Test:      tests/unit/serial/test_gradient_pool.c
  */
-#ifndef HR_PLAY_GRADIENT_POOL_H
-#define HR_PLAY_GRADIENT_POOL_H
+#ifndef HR_SERIAL_GRADIENT_POOL_H
+#define HR_SERIAL_GRADIENT_POOL_H
 
 #include "worker/compute_buffers.h"
 

@@ -55,7 +55,7 @@ static void synchronous_weights_do_not_change(void **state)
         }
 }
 
-/* What is lost is drawn, whoever plays the ranks: of 3 (SAMPLES / STEP) pushes to each of two
+/* What is lost is drawn, whoever runs the ranks: of 3 (SAMPLES / STEP) pushes to each of two
  * servers p are sent twice, p^2 three times... */
 static void as_many_are_sent_again_as_are_drawn(void **state)
 {

@@ -1,7 +1,7 @@
 /* Jobs of a pool: each is computed once, whoever does it, and failures say why. */
 #include <stdio.h>
 
-#include "play/gradient_pool.h"
+#include "serial/gradient_pool.h"
 #include "state/model_file.h"
 #include "support/runs.h"
 #include "worker/job.h"

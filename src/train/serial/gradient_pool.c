@@ -1,4 +1,4 @@
-#include "play/gradient_pool.h"
+#include "serial/gradient_pool.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -22,7 +22,7 @@
 #include "shm/control.h"
 #include "strategies/strategies.h"
 #include "support/losing_runs.h"
-#include "unit/play/order_trial.h"
+#include "unit/serial/order_trial.h"
 
 enum { BATCH = 1 };
 
@@ -35,20 +35,20 @@ int clock_gettime(clockid_t clock, struct timespec *t)
     return 0;
 }
 
-static void begin(void *arg, struct hr_play *play)
+static void begin(void *arg, struct hr_serial *serial)
 {
     struct run *run = arg;
-    run->play = play;
+    run->serial = serial;
     if (run->trial->refers)
-        served_reference_begin(&run->reference, play);
+        served_reference_begin(&run->reference, serial);
     if (!run->trial->rewinds)
         return;
-    const struct hr_segment *shared[] = {run_state_segment(play), run_state_control(play)};
+    const struct hr_segment *shared[] = {run_state_segment(serial), run_state_control(serial)};
     for (size_t i = 0; i < 2; i++)
         rewind_shares(shared[i]->base, shared[i]->bytes);
     for (size_t w = 0; w < run->trial->kind->workers; w++) {
         size_t bytes;
-        void *stack = hr_fibre_stack(play->fibres, w, &bytes);
+        void *stack = hr_fibre_stack(serial->fibres, w, &bytes);
         rewind_shares(stack, bytes);
     }
     rewind_watch();

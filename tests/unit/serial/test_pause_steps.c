@@ -1,4 +1,4 @@
-/* A save of backup-workers that one process plays is a pure read, and holds whole steps: whoever
+/* A save of backup-workers that one process runs is a pure read, and holds whole steps: whoever
  * has a share of the step in hand, or comes too late, has trained on nothing of it yet. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -53,7 +53,7 @@ struct run {
     size_t at;        /* events so far */
     size_t from;      /* the state before the last of them; 0: not known */
     bool begun, met;
-    struct hr_play *play;
+    struct hr_serial *serial;
     struct served_reference reference;
 };
 
@@ -66,7 +66,8 @@ static inline XXH128_hash_t id_of(const struct run *run)
 {
     XXH3_state_t *hash = run->trial->hash;
     XXH3_128bits_reset(hash);
-    run_state(run->play, run->trial->rewinds, run->trial->kind->how == MEETS_WITH_HEAP, add, hash);
+    run_state(run->serial, run->trial->rewinds, run->trial->kind->how == MEETS_WITH_HEAP, add,
+              hash);
     if (run->trial->refers)
         served_reference_state(&run->reference, add, hash);
     return XXH3_128bits_digest(hash);
@@ -74,23 +75,23 @@ static inline XXH128_hash_t id_of(const struct run *run)
 
 static inline bool may_die(const struct run *run)
 {
-    const struct hr_play *play = run->play;
-    const size_t ranks = play->shared->workers + play->shared->servers;
+    const struct hr_serial *serial = run->serial;
+    const size_t ranks = serial->shared->workers + serial->shared->servers;
     for (size_t r = 0; r < ranks; r++)
-        if (play->state[r] == HR_DEAD)
+        if (serial->state[r] == HR_DEAD)
             return false;
-    return run->trial->kind->on_loss && play->drive->losses.n == 0;
+    return run->trial->kind->on_loss && serial->drive->losses.n == 0;
 }
 
 /* What would change nothing is left out: a look at an answer that is not there. */
 static inline void leave_out(const struct run *run, unsigned char *possible, size_t n)
 {
-    const struct hr_play *play = run->play;
-    const size_t workers = play->shared->workers, inputs = workers * play->shared->servers;
+    const struct hr_serial *serial = run->serial;
+    const size_t workers = serial->shared->workers, inputs = workers * serial->shared->servers;
     const bool dies = may_die(run);
     for (size_t w = 0; w < workers; w++)
-        if (play->shared->servers && play->state[w] == HR_ASKED &&
-            !play->life[w].rank.ready(play->life[w].rank.arg))
+        if (serial->shared->servers && serial->state[w] == HR_ASKED &&
+            !serial->life[w].rank.ready(serial->life[w].rank.arg))
             possible[w] = 0;
     for (size_t e = workers + inputs; e < n; e++) {
         const size_t what = (e - workers - inputs) % HR_RANK_EVENTS;
@@ -190,7 +191,7 @@ static inline size_t choose(void *arg, const unsigned char *enabled, size_t n)
     for (size_t e = 0; e < n; e++)
         possible[e] = enabled[e] != 0;
     for (size_t w = 0; w < run->trial->kind->workers; w++)
-        run->play->worker[w].worker.member.polls = 0; /* it says only when to look for mistakes */
+        run->serial->worker[w].worker.member.polls = 0; /* it says only when to look for mistakes */
     leave_out(run, possible, n);
     tell(run, SIZE_MAX);
     run->begun = true;

@@ -17,7 +17,7 @@
 #include "base/cpus.h"
 #include "drive/record.h"
 #include "drive/replay.h"
-#include "play/play.h"
+#include "serial/serial.h"
 #include "server/server.h"
 #include "strategy/peers.h"
 
@@ -36,12 +36,12 @@
  *
  * In the recorded run each of these came after all that it waits for here: so none waits for ever.
  *
- * Threads: a play's.
+ * Threads: a serial run's.
  * Test:    tests/unit/train/test_replay_losses.c, test_replay_ends.c
  */
 struct replay_losses {
-    struct hr_play *play;
-    struct hr_shared_state *shared; /* the play's */
+    struct hr_serial *serial;
+    struct hr_shared_state *shared; /* the serial run's */
     struct hr_trace_cursor *log;    /* of shards (servers), or of workers that have logs */
     const struct hr_trace_texts *texts;
     struct hr_membership membership;
@@ -93,13 +93,14 @@ static void hand_out_before_it(const struct replay_losses *losses)
         hr_atom64_store_release(&dispenser->cut, losses->requested_cuts[0]);
 }
 
-/* Before the play is started. Nothing where no losses are outlived. HR_E_FORMAT, HR_E_NOMEM. */
-static enum hr_status replay_losses_open(struct replay_losses *losses, struct hr_play *play,
+/* Before the serial run is started. Nothing where no losses are outlived. HR_E_FORMAT, HR_E_NOMEM.
+ * */
+static enum hr_status replay_losses_open(struct replay_losses *losses, struct hr_serial *serial,
                                          const struct hr_drive *drive, struct hr_trace_cursor *log)
 {
     const struct hr_replay_own *own = hr_replay_own(drive->replay);
     *losses = (struct replay_losses){
-        .play = play, .shared = drive->job->shared, .log = log, .texts = &own->texts};
+        .serial = serial, .shared = drive->job->shared, .log = log, .texts = &own->texts};
     if (!losses->shared->outlives)
         return HR_OK;
     losses->follows = true;
@@ -143,7 +144,7 @@ static enum hr_status loss_misfits(const struct replay_losses *losses, const cha
     return hr_fail(HR_E_FORMAT,
                    "%s: does not fit the run that it describes: the launcher's log next has %s, "
                    "but %s",
-                   losses->play->drive->replay->path, awaited, but);
+                   losses->serial->drive->replay->path, awaited, but);
 }
 
 /* --- how far a worker goes before its loss, where that is an input --- */
@@ -169,7 +170,7 @@ static const struct replay_limit *limit_of(struct replay_losses *losses, size_t 
 
 static uint64_t steps_of(const struct replay_losses *losses, size_t rank)
 {
-    return losses->play->worker[rank].worker.steps;
+    return losses->serial->worker[rank].worker.steps;
 }
 
 /* Entries of its log that a shard, or a worker, has taken. */
@@ -181,8 +182,8 @@ static uint64_t taken_by(const struct replay_losses *losses, size_t owner)
 /* Has a worker repeated what its log has, up to its end? */
 static bool is_at_its_end(struct replay_losses *losses, size_t rank)
 {
-    return hr_workers_log(losses->shared->strategy) && losses->play->played[rank].up &&
-           !losses->play->worker[rank].worker.replay.busy &&
+    return hr_workers_log(losses->shared->strategy) && losses->serial->ranks[rank].up &&
+           !losses->serial->worker[rank].worker.replay.busy &&
            taken_by(losses, rank) >= limit_of(losses, rank)->entries;
 }
 
@@ -202,13 +203,13 @@ static bool replay_keeps(struct replay_losses *losses, size_t rank)
 
 static bool replay_holds(struct replay_losses *losses, size_t rank)
 {
-    const struct hr_play *play = losses->play;
-    const struct hr_last_gradient *last = &play->shared->stats[rank].last;
-    if (losses->follows && play->state[rank] == HR_ASKED)
+    const struct hr_serial *serial = losses->serial;
+    const struct hr_last_gradient *last = &serial->shared->stats[rank].last;
+    if (losses->follows && serial->state[rank] == HR_ASKED)
         return is_at_its_end(losses, rank);
-    if (!losses->follows || play->state[rank] != HR_HAS || hr_pool_has(play->pool, rank))
+    if (!losses->follows || serial->state[rank] != HR_HAS || hr_pool_has(serial->pool, rank))
         return false;
-    const bool computed = last->any && last->index == play->task[rank].index;
+    const bool computed = last->any && last->index == serial->task[rank].index;
     return steps_of(losses, rank) >= limit_of(losses, rank)->most ||
            (computed && replay_keeps(losses, rank));
 }
@@ -216,7 +217,7 @@ static bool replay_holds(struct replay_losses *losses, size_t rank)
 /* Here it sends each request once, to all servers at once. */
 static bool has_sent(const struct replay_losses *losses, const struct hr_membership_event *event)
 {
-    const uint64_t sent = losses->play->worker[event->rank].worker.requests.sent;
+    const uint64_t sent = losses->serial->worker[event->rank].worker.requests.sent;
     for (size_t i = 0; i < event->n; i++)
         if (sent < event->at[i].value)
             return false;
@@ -226,9 +227,9 @@ static bool has_sent(const struct replay_losses *losses, const struct hr_members
 /* A server's loss begins a term, which happens at once with all before it. */
 static bool may_be_lost(struct replay_losses *losses, const struct hr_membership_event *event)
 {
-    const struct hr_play *play = losses->play;
-    const bool logs = hr_workers_log(losses->shared->strategy) && play->played[event->rank].up;
-    return event->rank < losses->shared->workers && !hr_pool_has(play->pool, event->rank) &&
+    const struct hr_serial *serial = losses->serial;
+    const bool logs = hr_workers_log(losses->shared->strategy) && serial->ranks[event->rank].up;
+    return event->rank < losses->shared->workers && !hr_pool_has(serial->pool, event->rank) &&
            steps_of(losses, event->rank) >= event->step && has_sent(losses, event) &&
            (!logs || is_at_its_end(losses, event->rank));
 }
@@ -239,7 +240,7 @@ static bool may_be_lost(struct replay_losses *losses, const struct hr_membership
  * will be counted anew; but not where it is skipped that it was counted. */
 static enum hr_status report_loss(struct replay_losses *losses, uint64_t step)
 {
-    struct hr_losses *all = &losses->play->drive->losses;
+    struct hr_losses *all = &losses->serial->drive->losses;
     const size_t number = all->n - 1;
     struct hr_loss *loss = &all->loss[number], said = *loss;
     struct hr_resumption *resumption = &all->resumptions->loss[number];
@@ -257,15 +258,15 @@ static enum hr_status report_loss(struct replay_losses *losses, uint64_t step)
 
 static enum hr_status lose(struct replay_losses *losses, const struct hr_membership_event *event)
 {
-    struct hr_play *play = losses->play;
-    const bool again = play->state[event->rank] == HR_LOST; /* on its way back */
-    if (!again && !hr_play_lives(play, event->rank))
+    struct hr_serial *serial = losses->serial;
+    const bool again = serial->state[event->rank] == HR_LOST; /* on its way back */
+    if (!again && !hr_serial_lives(serial, event->rank))
         return loss_misfits(losses, "it is dead");
     if (again)
-        play->state[event->rank] = HR_DEAD;
+        serial->state[event->rank] = HR_DEAD;
     else
-        HR_TRY(hr_play_die(play, event->rank));
-    if (hr_play_notice(play, event->rank) != HR_OK)
+        HR_TRY(hr_serial_die(serial, event->rank));
+    if (hr_serial_notice(serial, event->rank) != HR_OK)
         return loss_misfits(losses, "the run would not go on without it");
     return report_loss(losses, event->step);
 }
@@ -274,11 +275,11 @@ static enum hr_status lose(struct replay_losses *losses, const struct hr_members
 static enum hr_status begin_term(struct replay_losses *losses,
                                  const struct hr_membership_event *event)
 {
-    struct hr_play *play = losses->play;
-    struct hr_losses *all = &play->drive->losses;
+    struct hr_serial *serial = losses->serial;
+    struct hr_losses *all = &serial->drive->losses;
     if (!hr_losses_are_revoked(all) || hr_losses_await(all))
         return loss_misfits(losses, "not all are there");
-    HR_TRY(hr_play_begin_term(play));
+    HR_TRY(hr_serial_begin_term(serial));
     hand_out_before_it(losses);
     for (size_t i = 0; i < event->n; i++) {
         const size_t shard = event->at[i].rank - hr_shard_rank(losses->shared, 0);
@@ -296,7 +297,7 @@ static enum hr_status begin_term(struct replay_losses *losses,
 /* *done: it has happened. */
 static enum hr_status happen(struct replay_losses *losses, bool *done)
 {
-    struct hr_play *play = losses->play;
+    struct hr_serial *serial = losses->serial;
     const struct hr_membership_event *event = next_of(losses);
     const bool forced = losses->next < losses->forced;
     const size_t rank = event->rank;
@@ -308,10 +309,10 @@ static enum hr_status happen(struct replay_losses *losses, bool *done)
         HR_TRY(lose(losses, event));
         break;
     case HR_MEMBERSHIP_BACK:
-        if (play->state[rank] != HR_LOST || !play->drive->losses.again_ns[rank] ||
-            !(forced || hr_play_may_come_back(play, rank)))
+        if (serial->state[rank] != HR_LOST || !serial->drive->losses.again_ns[rank] ||
+            !(forced || hr_serial_may_come_back(serial, rank)))
             return HR_OK;
-        HR_TRY(hr_play_come_back(play, rank));
+        HR_TRY(hr_serial_come_back(serial, rank));
         break;
     case HR_MEMBERSHIP_TERM:
         HR_TRY(begin_term(losses, event));
@@ -340,20 +341,20 @@ static enum hr_status replay_losses_go_on(struct replay_losses *losses, bool *mo
 /* The same where the run has left the recorded order: who is gone comes back. */
 static enum hr_status replay_losses_leave(struct replay_losses *losses, bool *moved)
 {
-    struct hr_play *play = losses->play;
-    struct hr_losses *all = &play->drive->losses;
-    const size_t ranks = play->shared->workers + play->shared->servers;
+    struct hr_serial *serial = losses->serial;
+    struct hr_losses *all = &serial->drive->losses;
+    const size_t ranks = serial->shared->workers + serial->shared->servers;
     replay_losses_close(losses);
-    play->shared->repeats = false;
-    if (!play->shared->outlives || !hr_losses_are_revoked(all))
+    serial->shared->repeats = false;
+    if (!serial->shared->outlives || !hr_losses_are_revoked(all))
         return HR_OK;
     for (size_t r = 0; r < ranks; r++)
-        if (hr_play_may_come_back(play, r))
-            HR_TRY(hr_play_come_back(play, r));
+        if (hr_serial_may_come_back(serial, r))
+            HR_TRY(hr_serial_come_back(serial, r));
     if (hr_losses_await(all))
         return HR_OK;
     *moved = true;
-    return hr_play_begin_term(play);
+    return hr_serial_begin_term(serial);
 }
 
 /* --- cuts --- */
@@ -361,7 +362,7 @@ static enum hr_status replay_losses_leave(struct replay_losses *losses, bool *mo
 static bool replay_at_cut(struct replay_losses *losses)
 {
     const struct hr_membership_event *event = next_of(losses);
-    return hr_play_at_cut(losses->play) &&
+    return hr_serial_at_cut(losses->serial) &&
            (!losses->follows || (event && event->kind == HR_MEMBERSHIP_CUT));
 }
 
@@ -385,15 +386,15 @@ static bool is_the_last_cut(const struct replay_losses *losses)
 /* --early-stop ends a run at a cut that the log does not know to be the last. */
 static enum hr_status replay_cut(struct replay_losses *losses)
 {
-    struct hr_play *play = losses->play;
-    const struct hr_cut *cut = play->drive->leader->cuts.cut;
+    struct hr_serial *serial = losses->serial;
+    const struct hr_cut *cut = serial->drive->leader->cuts.cut;
     const struct hr_membership_event *event = next_of(losses);
     if (!losses->follows)
-        return hr_play_cut(play);
-    const bool is_short = hr_replay_is_cut_short(play->drive), halts = event->value & 1;
+        return hr_serial_cut(serial);
+    const bool is_short = hr_replay_is_cut_short(serial->drive), halts = event->value & 1;
     if (halts && !is_short)
         stop_at(losses, event->value / 2);
-    HR_TRY(hr_play_cut(play));
+    HR_TRY(hr_serial_cut(serial));
     if (is_short && cut->index >= losses->shared->schedule.end)
         return HR_OK;
     if (cut->index != event->value / 2 || (cut->halt ? !is_the_last_cut(losses) : halts))
@@ -409,11 +410,11 @@ static enum hr_status replay_losses_end(struct replay_losses *losses)
 {
     const struct hr_membership *membership = &losses->membership;
     bool done = true;
-    if (hr_replay_is_cut_short(losses->play->drive))
+    if (hr_replay_is_cut_short(losses->serial->drive))
         return HR_OK;
     losses->forced = membership->n;
     for (; next_of(losses); losses->next++) {
-        losses->play->drive->losses.halted = losses->next >= membership->over;
+        losses->serial->drive->losses.halted = losses->next >= membership->over;
         HR_TRY(happen(losses, &done));
         if (!done)
             return loss_misfits(losses, "the last cut has passed");
@@ -422,7 +423,7 @@ static enum hr_status replay_losses_end(struct replay_losses *losses)
 }
 
 struct replayer {
-    struct hr_play play;
+    struct hr_serial serial;
     struct hr_trace_cursor *log; /* (owners) owned */
     size_t nlogs;
     struct replay_losses losses;
@@ -441,45 +442,45 @@ static enum hr_status misfit(const struct replayer *replayer, size_t shard,
     return hr_fail(HR_E_FORMAT,
                    "%s: does not fit the run that it describes: owner %zu next takes input %u of "
                    "worker %u at step %" PRIu64 " (value %" PRIu64 "), but %s",
-                   replayer->play.drive->replay->path, shard, entry->kind, entry->rank, entry->step,
-                   entry->value, but);
+                   replayer->serial.drive->replay->path, shard, entry->kind, entry->rank,
+                   entry->step, entry->value, but);
 }
 
 /* Does its rank take messages? */
 static bool serves(const struct replayer *replayer, size_t shard)
 {
-    const struct hr_play *play = &replayer->play;
-    return play->state[play->shared->workers + shard] == HR_WANTS;
+    const struct hr_serial *serial = &replayer->serial;
+    return serial->state[serial->shared->workers + shard] == HR_WANTS;
 }
 
 static bool is_enabled(struct replayer *replayer, size_t shard, size_t worker)
 {
-    struct hr_play *play = &replayer->play;
-    memset(replayer->enabled, 0, play->shared->workers);
+    struct hr_serial *serial = &replayer->serial;
+    memset(replayer->enabled, 0, serial->shared->workers);
     replayer->enabled[worker] = 1;
-    play->shared->strategy->enabled(&play->shard[shard], replayer->enabled);
+    serial->shared->strategy->enabled(&serial->shard[shard], replayer->enabled);
     return replayer->enabled[worker];
 }
 
 /* A loss is taken where the log has it, whatever the dead worker has sent beyond. */
 static bool may_take(struct replayer *replayer, size_t shard, const struct hr_trace_entry *entry)
 {
-    struct hr_play *play = &replayer->play;
-    const bool gone = play->shared->outlives && entry->kind == HR_GONE;
+    struct hr_serial *serial = &replayer->serial;
+    const bool gone = serial->shared->outlives && entry->kind == HR_GONE;
     if (!serves(replayer, shard))
         return false;
-    play->shard[shard].notified = gone ? entry->rank + 1 : 0;
-    return gone ? hr_shard_sees_loss(&play->shard[shard], entry->rank)
+    serial->shard[shard].notified = gone ? entry->rank + 1 : 0;
+    return gone ? hr_shard_sees_loss(&serial->shard[shard], entry->rank)
                 : is_enabled(replayer, shard, entry->rank);
 }
 
 static enum hr_status take_entry(struct replayer *replayer, size_t shard,
                                  const struct hr_trace_entry *entry)
 {
-    struct hr_play *play = &replayer->play;
+    struct hr_serial *serial = &replayer->serial;
     char but[120];
-    hr_play_take(play, shard, entry->rank);
-    const struct hr_taken *taken = &play->shard[shard].taken;
+    hr_serial_take(serial, shard, entry->rank);
+    const struct hr_taken *taken = &serial->shard[shard].taken;
     if (taken->kind == entry->kind && taken->worker == entry->rank && taken->step == entry->step &&
         taken->value == entry->value)
         return HR_OK;
@@ -492,16 +493,16 @@ static enum hr_status take_entry(struct replayer *replayer, size_t shard,
  * batch is left, or some synchronous worker is at the last cut. Relaxed: one thread. */
 static bool has_left_the_log(const struct replayer *replayer)
 {
-    const struct hr_play *play = &replayer->play;
-    const struct hr_shared_state *shared = play->shared;
+    const struct hr_serial *serial = &replayer->serial;
+    const struct hr_shared_state *shared = serial->shared;
     if (hr_atom32_load_relaxed(&shared->dispenser->stop) != HR_STOP_NOT)
         return true;
-    if (!hr_replay_is_cut_short(play->drive))
+    if (!hr_replay_is_cut_short(serial->drive))
         return false;
     if (!shared->strategy->synchronous)
         return hr_atom64_load_relaxed(&shared->dispenser->next) >= shared->schedule.end;
     for (size_t r = 0; r < shared->workers; r++)
-        if (play->task[r].kind == HR_TASK_CUT && play->task[r].index >= shared->schedule.end)
+        if (serial->task[r].kind == HR_TASK_CUT && serial->task[r].index >= shared->schedule.end)
             return true;
     return false;
 }
@@ -523,25 +524,25 @@ static enum hr_status follow_log(struct replayer *replayer, size_t shard, bool *
 /* After the end of a run cut short: take any input, workers in turn. */
 static void take_any(struct replayer *replayer, size_t shard, bool *moved)
 {
-    struct hr_play *play = &replayer->play;
-    for (size_t w = 0; serves(replayer, shard) && w < play->shared->workers; w++)
+    struct hr_serial *serial = &replayer->serial;
+    for (size_t w = 0; serves(replayer, shard) && w < serial->shared->workers; w++)
         if (is_enabled(replayer, shard, w)) {
-            hr_play_take(play, shard, w);
+            hr_serial_take(serial, shard, w);
             *moved = true;
         }
 }
 
 static struct hr_replay_log *replay_log(struct replayer *replayer, size_t rank)
 {
-    return &replayer->play.worker[rank].worker.replay;
+    return &replayer->serial.worker[rank].worker.replay;
 }
 
 /* A worker that came back goes on in its log. */
 static void give_logs(struct replayer *replayer)
 {
-    const struct hr_play *play = &replayer->play;
-    for (size_t r = 0; r < play->shared->workers; r++) {
-        if (!play->played[r].up || replayer->off)
+    const struct hr_serial *serial = &replayer->serial;
+    for (size_t r = 0; r < serial->shared->workers; r++) {
+        if (!serial->ranks[r].up || replayer->off)
             continue;
         replay_log(replayer, r)->recorded = &replayer->log[r];
         replay_log(replayer, r)->until = replay_entries(&replayer->losses, r);
@@ -551,27 +552,27 @@ static void give_logs(struct replayer *replayer)
 /* Continue without the logs; an error when a worker's log has batches that the run has not. */
 static enum hr_status leave_the_log(struct replayer *replayer)
 {
-    struct hr_play *play = &replayer->play;
-    const size_t workers = play->shared->workers;
-    const bool logs = hr_workers_log(play->shared->strategy);
+    struct hr_serial *serial = &replayer->serial;
+    const size_t workers = serial->shared->workers;
+    const bool logs = hr_workers_log(serial->shared->strategy);
     bool beyond = false;
     for (size_t r = 0; r < workers; r++)
-        beyond = beyond || (logs && play->played[r].up && replay_log(replayer, r)->beyond);
-    if (beyond && !hr_replay_is_cut_short(play->drive))
+        beyond = beyond || (logs && serial->ranks[r].up && replay_log(replayer, r)->beyond);
+    if (beyond && !hr_replay_is_cut_short(serial->drive))
         return hr_fail(HR_E_FORMAT,
                        "%s: does not fit the run that it describes: a worker's log has more "
                        "batches than the run",
-                       play->drive->replay->path);
+                       serial->drive->replay->path);
     replayer->off = replayer->off || beyond || has_left_the_log(replayer);
     for (size_t r = 0; r < workers && logs && replayer->off; r++)
-        if (play->played[r].up)
+        if (serial->ranks[r].up)
             replay_log(replayer, r)->recorded = NULL;
     return HR_OK;
 }
 
 static enum hr_status serve_all(struct replayer *replayer, bool *moved)
 {
-    const struct hr_shared_state *shared = replayer->play.shared;
+    const struct hr_shared_state *shared = replayer->serial.shared;
     HR_TRY(leave_the_log(replayer));
     HR_TRY(replayer->off ? replay_losses_leave(&replayer->losses, moved)
                          : replay_losses_go_on(&replayer->losses, moved));
@@ -588,29 +589,29 @@ static enum hr_status serve_all(struct replayer *replayer, bool *moved)
 
 static uint64_t operations(struct replayer *replayer, size_t rank)
 {
-    return replayer->play.played[rank].up ? replay_log(replayer, rank)->moved : 0;
+    return replayer->serial.ranks[rank].up ? replay_log(replayer, rank)->moved : 0;
 }
 
 /* A gradient that was not handed in is computed alone. */
 static enum hr_status act_once(struct replayer *replayer, size_t rank, bool *idle)
 {
-    struct hr_play *play = &replayer->play;
+    struct hr_serial *serial = &replayer->serial;
     *idle = false;
-    return play->state[rank] == HR_HAS && replay_keeps(&replayer->losses, rank)
-               ? hr_play_finish_gradient(play, rank)
-               : hr_play_act(play, rank, idle);
+    return serial->state[rank] == HR_HAS && replay_keeps(&replayer->losses, rank)
+               ? hr_serial_finish_gradient(serial, rank)
+               : hr_serial_act(serial, rank, idle);
 }
 
 /* Let a worker act until it waits for an owner, or for its gradient. */
 static enum hr_status act(struct replayer *replayer, size_t rank, bool *moved)
 {
-    struct hr_play *play = &replayer->play;
-    while (hr_play_may_act(play, rank) && !replay_holds(&replayer->losses, rank)) {
+    struct hr_serial *serial = &replayer->serial;
+    while (hr_serial_may_act(serial, rank) && !replay_holds(&replayer->losses, rank)) {
         const uint64_t before = operations(replayer, rank);
         bool idle;
-        if (play->state[rank] == HR_HAS && !hr_pool_has(play->pool, rank))
-            HR_TRY(hr_play_compute(play, rank, replayer->submitted++));
-        if (play->state[rank] == HR_HAS && !hr_pool_done(play->pool, rank))
+        if (serial->state[rank] == HR_HAS && !hr_pool_has(serial->pool, rank))
+            HR_TRY(hr_serial_compute(serial, rank, replayer->submitted++));
+        if (serial->state[rank] == HR_HAS && !hr_pool_done(serial->pool, rank))
             return HR_OK;
         HR_TRY(act_once(replayer, rank, &idle));
         *moved = *moved || !idle || operations(replayer, rank) != before;
@@ -622,15 +623,15 @@ static enum hr_status act(struct replayer *replayer, size_t rank, bool *moved)
 
 static bool computes(struct replayer *replayer, size_t rank)
 {
-    return replayer->play.state[rank] == HR_HAS && !replay_holds(&replayer->losses, rank);
+    return replayer->serial.state[rank] == HR_HAS && !replay_holds(&replayer->losses, rank);
 }
 
 /* The worker whose gradient to wait for: preferably one that a log needs next. */
 static size_t awaited(struct replayer *replayer)
 {
-    const struct hr_play *play = &replayer->play;
-    const size_t workers = play->shared->workers;
-    for (size_t s = 0; s < play->shared->servers && !replayer->off; s++) {
+    const struct hr_serial *serial = &replayer->serial;
+    const size_t workers = serial->shared->workers;
+    for (size_t s = 0; s < serial->shared->servers && !replayer->off; s++) {
         const struct hr_trace_entry *entry = hr_trace_peek(&replayer->log[s]);
         if (entry && computes(replayer, entry->rank))
             return entry->rank;
@@ -645,7 +646,7 @@ static enum hr_status stuck(const struct replayer *replayer)
 {
     char event[120];
     replay_losses_awaited(&replayer->losses, event, sizeof event);
-    for (size_t s = 0; s < replayer->play.shared->servers && !event[0]; s++) {
+    for (size_t s = 0; s < replayer->serial.shared->servers && !event[0]; s++) {
         const struct hr_trace_entry *entry = hr_trace_peek(&replayer->log[s]);
         if (entry)
             return misfit(replayer, s, entry, "that will never be there");
@@ -653,14 +654,14 @@ static enum hr_status stuck(const struct replayer *replayer)
     return hr_fail(HR_E_FORMAT,
                    "%s: does not fit the run that it describes: nothing can happen any more, "
                    "and the run is not over%s%s",
-                   replayer->play.drive->replay->path,
+                   replayer->serial.drive->replay->path,
                    event[0] ? "; the launcher's log next has " : "", event);
 }
 
 static enum hr_status one_round(struct replayer *replayer)
 {
-    struct hr_play *play = &replayer->play;
-    const size_t workers = play->shared->workers;
+    struct hr_serial *serial = &replayer->serial;
+    const size_t workers = serial->shared->workers;
     bool moved = false, idle;
     HR_TRY(serve_all(replayer, &moved));
     for (size_t r = 0; r < workers; r++)
@@ -672,23 +673,23 @@ static enum hr_status one_round(struct replayer *replayer)
     if (rank < workers)
         return act_once(replayer, rank, &idle); /* joins */
     /* Without servers only collectives make progress, by looks. */
-    if (replayer->idle <= (play->shared->servers ? 0 : IDLE_LOOKS * workers))
+    if (replayer->idle <= (serial->shared->servers ? 0 : IDLE_LOOKS * workers))
         return HR_OK;
     return stuck(replayer);
 }
 
 static enum hr_status play_all(struct replayer *replayer)
 {
-    struct hr_play *play = &replayer->play;
+    struct hr_serial *serial = &replayer->serial;
     for (;;) {
         HR_TRY(one_round(replayer));
-        HR_TRY(hr_play_pause(play));
-        HR_TRY(hr_play_tick(play));
+        HR_TRY(hr_serial_pause(serial));
+        HR_TRY(hr_serial_tick(serial));
         if (!replay_at_cut(&replayer->losses))
             continue;
         HR_TRY(leave_the_log(replayer)); /* if the run has left it */
         HR_TRY(replay_cut(&replayer->losses));
-        if (play->drive->leader->cuts.cut->halt)
+        if (serial->drive->leader->cuts.cut->halt)
             return replay_losses_end(&replayer->losses);
     }
 }
@@ -709,21 +710,21 @@ static enum hr_status open_logs(struct replayer *replayer, const struct hr_drive
 static bool posted(void *arg, const struct hr_posted *what)
 {
     struct replayer *replayer = arg;
-    const struct hr_shared_state *shared = replayer->play.shared;
+    const struct hr_shared_state *shared = replayer->serial.shared;
     const bool between = what->from < shared->workers && what->to < shared->workers;
     if (between)
         hr_peers_deliver(shared, what->from, what->to);
     return between;
 }
 
-static enum hr_status start_and_play(struct replayer *replayer, struct hr_drive *drive)
+static enum hr_status start_and_repeat(struct replayer *replayer, struct hr_drive *drive)
 {
-    enum hr_status status = hr_play_start(&replayer->play, drive);
+    enum hr_status status = hr_serial_start(&replayer->serial, drive);
     drive->job->shared->posted = posted;
     drive->job->shared->posted_arg = replayer;
     if (status == HR_OK)
         status = play_all(replayer);
-    hr_play_stop(&replayer->play);
+    hr_serial_stop(&replayer->serial);
     drive->job->shared->posted = NULL;
     return status;
 }
@@ -733,9 +734,9 @@ static enum hr_status drive_replay(struct hr_drive *drive)
     struct replayer replayer = {0};
     enum hr_status status = open_logs(&replayer, drive);
     if (status == HR_OK) {
-        status = replay_losses_open(&replayer.losses, &replayer.play, drive, replayer.log);
+        status = replay_losses_open(&replayer.losses, &replayer.serial, drive, replayer.log);
         if (status == HR_OK)
-            status = start_and_play(&replayer, drive);
+            status = start_and_repeat(&replayer, drive);
         replay_losses_close(&replayer.losses);
     }
     for (size_t s = 0; s < replayer.nlogs; s++) {
@@ -753,10 +754,10 @@ static size_t one_a_core(const struct hr_train_options *options)
     return hr_cpus_cores();
 }
 
-const struct hr_driver hr_driver_replay = {.title = "one thread plays all ranks",
-                                           .played = true,
+const struct hr_driver hr_driver_replay = {.title = "one thread runs all ranks",
+                                           .serial = true,
                                            .local = true,
                                            .threads = one_a_core,
                                            .now_ns = hr_driver_real_ns,
-                                           .bytes = hr_play_bytes,
+                                           .bytes = hr_serial_bytes,
                                            .run = drive_replay};

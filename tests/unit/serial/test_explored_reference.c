@@ -20,7 +20,7 @@ struct kind {
 static struct sim {
     uint64_t seed, drawn;
     size_t deaths;
-    struct hr_play *play;
+    struct hr_serial *serial;
     struct served_reference reference;
 } sim;
 
@@ -35,7 +35,7 @@ static size_t draw(size_t n)
 
 static bool is_death(size_t event)
 {
-    const struct hr_shared_state *shared = sim.play->shared;
+    const struct hr_shared_state *shared = sim.serial->shared;
     const size_t listed = shared->workers * (1 + shared->servers);
     const size_t what = event < listed ? HR_RANK_EVENTS : (event - listed) % HR_RANK_EVENTS;
     return what == HR_RANK_DIE || what == HR_RANK_DIE_LATE;
@@ -64,11 +64,11 @@ static size_t choose(void *arg, const unsigned char *enabled, size_t n)
     return event;
 }
 
-static void begin(void *arg, struct hr_play *play)
+static void begin(void *arg, struct hr_serial *serial)
 {
     (void)arg;
-    sim.play = play;
-    served_reference_begin(&sim.reference, play);
+    sim.serial = serial;
+    served_reference_begin(&sim.reference, serial);
 }
 
 static struct hr_train_options options_of(const struct kind *kind)

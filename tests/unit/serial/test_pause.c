@@ -1,4 +1,4 @@
-/* A save of an asynchronous run that one process plays is a pure read, and holds the state exactly:
+/* A save of an asynchronous run that one process runs is a pure read, and holds the state exactly:
  * whole updates, every sample once. */
 #include <stdio.h>
 #include <stdlib.h>
