@@ -97,6 +97,20 @@ static inline bool hr_bf16_sums_as_amx(void)
     return hr_isa_sums_as_amx() && !hr_kernels_are_reference();
 }
 
+/* Are pairs two floats that are multiplied as floats? Where there are fused multiply-adds and no
+ * instruction for pairs (v4, v3), products round a and b on their way into panels of floats, where
+ * of each pair of k the odd one is first: then a tile of floats makes the sum above, in a thread
+ * that flushes denormals. Constant as the order is. */
+static inline bool hr_bf16_as_floats(void)
+{
+#ifdef __x86_64__
+    return hr_isa() >= HR_ISA_V3 && !hr_isa_has_bf16() && !hr_isa_sums_as_amx() &&
+           !hr_kernels_are_reference();
+#else
+    return false;
+#endif
+}
+
 /* HR_BF16_PAIRS, as above, or HR_BF16_AMX. */
 #define HR_BF16_PAIRS "pairs"
 #define HR_BF16_AMX "amx"
@@ -134,6 +148,15 @@ struct hr_bf16 {
      * odd[p * stride + j], p < count, j < columns; odd_count of them: then zeros */
     void (*pack_turned)(size_t count, size_t odd_count, size_t columns, const float *even,
                         const float *odd, size_t stride, uint32_t *to, size_t to_row);
+
+    /* For products as floats, in a thread that flushes denormals; of NaN not all bits are as above.
+     * y (K rounded up to even): x (K) rounded, y[k ^ 1] = x[k]; an odd K's last has a zero */
+    void (*swap)(size_t K, const float *x, float *y);
+
+    /* rows 2r and 2r + 1 of y (2 rows, width) = rows r of odd and of even, `stride` apart, j <
+     * columns <= width; odd NULL: zeros */
+    void (*swap_two)(size_t rows, size_t columns, const float *even, const float *odd,
+                     size_t stride, size_t width, float *y);
 };
 
 HR_ISA_DECLARE_BF16(struct hr_bf16, hr_bf16);
@@ -142,6 +165,17 @@ HR_ISA_DECLARE_BF16(struct hr_bf16, hr_bf16);
 static inline const struct hr_bf16 *hr_bf16(void)
 {
     return hr_kernels_are_reference() ? &hr_bf16_plain : HR_ISA_PICK_BF16(hr_bf16);
+}
+
+/* Of a matrix: y[(k ^ 1) * width + j] = x[k * stride + j]; an odd K's last pair has zeros. x may be
+ * y where stride is width. */
+static inline void hr_bf16_swap_rows(size_t K, size_t columns, const float *x, size_t stride,
+                                     size_t width, float *y)
+{
+    const size_t whole = K - K % 2;
+    hr_bf16()->swap_two(K / 2, columns, x, x + stride, 2 * stride, width, y);
+    if (K % 2)
+        hr_bf16()->swap_two(1, columns, x + whole * stride, NULL, 0, width, y + whole * width);
 }
 
 #endif

@@ -285,9 +285,65 @@ static void pack_rows(size_t K, size_t columns, const float *x, size_t stride, s
     }
 }
 
+/* --- as floats, of each pair the odd one first --- */
+
+/* A multiplication flushes what is denormal, for half the instructions; the compiler is not to know
+ * that it is by one. */
+static inline vec for_product(vec x)
+{
+#ifdef __FMA__
+    vec one = spread(1.0f);
+    __asm__("" : "+v"(one));
+    const vec value = x * one;
+    const bits all = (bits)value, last = all >> 16 & 1;
+    return (vec)(((all + 0x7fff + last) | (bits)(value != value)) & -65536);
+#else
+    return hr_bf16_rounded(x);
+#endif
+}
+
+static inline vec swapped(vec x)
+{
+    typedef uint64_t both __attribute__((vector_size(4 * LANES)));
+    const both rounded = (both)for_product(x);
+    return (vec)(rounded << 32 | rounded >> 32);
+}
+
+static void swap(size_t K, const float *x, float *y)
+{
+    const size_t whole = K - K % LANES, rest = K - whole;
+    for (size_t k = 0; k < whole; k += LANES)
+        store(y + k, swapped(load(x + k)));
+    if (rest)
+        store_part(y + whole, swapped(load_part(x + whole, rest)), rest + rest % 2);
+}
+
+static inline void swap_part(size_t columns, const float *even, const float *odd, float *first,
+                             float *second)
+{
+    const vec last = for_product(load_part(even, columns));
+    store_part(first, odd ? for_product(load_part(odd, columns)) : (vec){0}, columns);
+    store_part(second, last, columns);
+}
+
+static void swap_two(size_t rows, size_t columns, const float *even, const float *odd,
+                     size_t stride, size_t width, float *y)
+{
+    const size_t whole = columns - columns % LANES;
+    for (size_t r = 0; r < rows; r++, even += stride, odd += odd ? stride : 0, y += 2 * width) {
+        for (size_t j = 0; j < whole; j += LANES)
+            swap_part(LANES, even + j, odd ? odd + j : NULL, y + j, y + width + j);
+        if (whole < columns)
+            swap_part(columns - whole, even + whole, odd ? odd + whole : NULL, y + whole,
+                      y + width + whole);
+    }
+}
+
 const struct hr_bf16 HR_ISA_NAME(hr_bf16) = {.round = round_floats,
                                              .pack = pack,
                                              .pack_two = pack_two,
                                              .pack_rows = pack_rows,
                                              .pack_columns = pack_columns,
-                                             .pack_turned = pack_turned};
+                                             .pack_turned = pack_turned,
+                                             .swap = swap,
+                                             .swap_two = swap_two};

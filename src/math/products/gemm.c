@@ -8,7 +8,6 @@
 #include "kernels/elementwise.h"
 #include "kernels/select.h"
 #include "products/blas.h"
-#include "products/product.h"
 
 /* Without bias and relu. */
 static void multiply_with_blas(const struct hr_gemm *g)
@@ -22,7 +21,7 @@ static void multiply_with_blas(const struct hr_gemm *g)
 
 /* --- our own --- */
 
-static struct hr_product product_of(const struct hr_gemm *g)
+struct hr_product hr_gemm_product(const struct hr_gemm *g)
 {
     const bool a_turned = g->form == HR_GEMM_TN, b_turned = g->form == HR_GEMM_NT;
     const size_t a_row = hr_gemm_a_row(g), b_row = hr_gemm_b_row(g);
@@ -77,7 +76,7 @@ static bool better_turned(const struct hr_gemm *g)
 
 static void multiply_own(const struct hr_gemm *g)
 {
-    const struct hr_product product = product_of(g), other = turned(&product);
+    const struct hr_product product = hr_gemm_product(g), other = turned(&product);
     hr_product(better_turned(g) ? &other : &product);
 }
 

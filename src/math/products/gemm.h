@@ -45,7 +45,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "products/taker.h"
+#include "products/product.h"
 
 /* How the operands are stored: the second letter of a pair says n as it is, t transposed. */
 enum hr_gemm_form {
@@ -87,6 +87,9 @@ static inline size_t hr_gemm_c_row(const struct hr_gemm *g)
 {
     return g->c_row ? g->c_row : g->N;
 }
+
+/* The same as a product of our own. */
+struct hr_product hr_gemm_product(const struct hr_gemm *gemm);
 
 size_t hr_gemm_scratch_bytes(size_t K, size_t threads);
 

@@ -190,8 +190,8 @@ void hr_product(const struct hr_product *p)
     const size_t most = panels_of_block(p->K, width);
     const bool shared = p->threads > 1 && p->rows * p->columns >= MADDS_TO_SHARE / p->K;
     struct cut cut = {.product = p, .width = width, .npanels = npanels, .row_parts = 1};
-    cut.row = p->rows == 1 && p->a_step == 1 && p->b_step == 1 && p->c_column == 1;
-    cut.blocks = p->c_column == 1 && !is_small(p);
+    cut.row = !p->bf16 && p->rows == 1 && p->a_step == 1 && p->b_step == 1 && p->c_column == 1;
+    cut.blocks = p->bf16 || (p->c_column == 1 && !is_small(p));
     cut.column_parts = cut.blocks ? 1 : (npanels + most - 1) / most;
     cut.scratch_floats = scratch_floats(p->K, width);
     if (shared && cut.column_parts < p->threads) {

@@ -9,6 +9,9 @@
  *
  * One task of a team is a part of the rows by a part of the columns.
  *
+ * Of bfloat16 values (kernels/bf16.h, where they are multiplied as floats): c stored by rows, in
+ * blocks, in any mode of the thread; who takes c does so in the mode of the caller.
+ *
  * Order: that of tiles/micro.h, so the bits of an element depend on its row of a and column of b
  * alone: on no block, no edge, no thread.
  *
@@ -34,6 +37,7 @@ struct hr_product {
     size_t taken_at;
     const float *bias; /* of a column when c_column is 1, else of a row; NULL: none */
     bool relu;         /* c = max(0, sum + bias); NaN stays NaN */
+    bool bf16, round;  /* a and b are rounded; c, too, before relu */
     void *scratch;     /* hr_product_scratch_bytes, 64-byte aligned */
     size_t threads;    /* that may share the work (kernels/team.h) */
 };

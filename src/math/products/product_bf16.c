@@ -83,6 +83,8 @@ size_t hr_product_bf16_scratch_bytes(size_t M, size_t K, size_t threads)
 {
     if (hr_bf16_sums_as_amx())
         return hr_product_amx_scratch_bytes(M, K, threads);
+    if (hr_bf16_as_floats())
+        return hr_gemm_scratch_bytes(K, threads);
     const size_t longest = hr_min_size(pairs_of(K), PIECE);
     const size_t block = hr_min_size(tiles_of(M) * ROWS * longest, BLOCK_PAIRS);
     return threads * (hr_round_up(block, 16) + longest * GROUP * WIDTH) * sizeof(uint32_t);
@@ -311,6 +313,13 @@ void hr_gemm_bf16(const struct hr_gemm *g, bool round)
         return;
     if (g->K && hr_bf16_sums_as_amx()) {
         hr_gemm_amx(g, round);
+        return;
+    }
+    if (g->K && hr_bf16_as_floats()) {
+        struct hr_product product = hr_gemm_product(g);
+        product.bf16 = true;
+        product.round = round;
+        hr_product(&product);
         return;
     }
     const size_t kept = g->K ? panels_kept(g) : 0, npanels = (g->N + WIDTH - 1) / WIDTH;

@@ -3,7 +3,8 @@
  *     c[i][j] = sum over k of a[i][k] * b[k][j]  (+ bias)  (rounded)  (relu)
  *
  * a and b are floats, and are rounded on their way into panels. Where sums go in the order of AMX
- * all is product_amx.h's; else the sum is that of kernels/bf16.h, over the pairs of k.
+ * all is product_amx.h's; else the sum is that of kernels/bf16.h, over the pairs of k. Where these
+ * are multiplied as floats (hr_bf16_as_floats) it is a product.h; else:
  *
  *     pieces of k, as many pairs as let a panel of b stay in the first cache level
  *       blocks of rows of a, packed to stay in the second

@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "base/cpus.h"
+#include "base/fpenv.h"
 #include "base/size.h"
+#include "kernels/bf16.h"
 #include "products/pack.h"
 #include "tiles/block.h"
 #include "tiles/micro.h"
@@ -25,6 +27,7 @@ enum {
     GROUP_TILES = 4,          /* of strided rows packed at a time, so that whole lines are read */
     LINE = 16,                /* floats; rows packed are so far apart that their lines are not of
                                * one set of the first level */
+    TURNED = 64,              /* k of a panel of bfloat16 values that is turned round at a time */
     AHEAD = 8,
     ROWS_AHEAD = 16,  /* of b, at least, by which it is fetched before it is moved */
     FAR = 1 << 17,    /* floats of a c that is fetched before a tile goes there, ... */
@@ -108,6 +111,8 @@ struct walk {
     const struct hr_product *p;
     const struct hr_product_part *part;
     size_t width;              /* of a panel */
+    size_t K;                  /* of bfloat16 values whole pairs */
+    uint64_t mode;             /* of the caller */
     size_t nrows, nk, npanels; /* blocks of rows, blocks of k, panels */
     size_t at, count;          /* panels multiplied with, of so many in all */
     float *packed;             /* packed_floats */
@@ -118,6 +123,12 @@ struct walk {
     size_t a_row, a_step;      /* within a tile */
     size_t a_tile;             /* from a tile's first row to the next one's */
 };
+
+/* Of `k`, how many there are: of an odd number the last pair has one. */
+static size_t there(const struct walk *w, struct range k)
+{
+    return hr_min_size(k.count, w->p->K - k.begin);
+}
 
 /* --- a --- */
 
@@ -136,33 +147,48 @@ static void pack_rows(struct walk *w, const float *a)
     const size_t row = w->k.count + LINE, missing = missing_rows(w);
     float *to = w->packed;
     for (size_t i = 0; i < w->rows.count; i++, to += row)
-        memcpy(to, a + i * w->p->a_row, w->k.count * sizeof *to);
+        if (w->p->bf16)
+            hr_bf16()->swap(there(w, w->k), a + i * w->p->a_row, to);
+        else
+            memcpy(to, a + i * w->p->a_row, w->k.count * sizeof *to);
     memset(to, 0, missing * row * sizeof *to);
     w->a_row = row;
     w->a_step = 1;
+}
+
+/* A tile that is packed, of bfloat16 values. */
+static void swap_tile(const struct walk *w, size_t tile_rows, float *tile)
+{
+    hr_bf16_swap_rows(there(w, w->k), tile_rows, tile, tile_rows, tile_rows, tile);
 }
 
 /* `count` rows whose k-th values stand side by side, to (k, tile_rows). */
 static inline void copy_tile(const struct walk *w, const float *a, size_t count, size_t tile_rows,
                              float *to)
 {
-    for (size_t k = 0; k < w->k.count; k++, a += w->p->a_step, to += tile_rows) {
+    float *const tile = to;
+    for (size_t k = 0; k < there(w, w->k); k++, a += w->p->a_step, to += tile_rows) {
         memcpy(to, a, count * sizeof *to);
         if (count < tile_rows)
             memset(to + count, 0, (tile_rows - count) * sizeof *to);
     }
+    if (w->p->bf16)
+        swap_tile(w, tile_rows, tile);
 }
 
 /* Tiles of 12 or 6 rows, a few at a time, so that whole lines of a are read. */
 static inline void copy_tiles(const struct walk *w, const float *a, size_t tile_rows, float *to)
 {
     const size_t step = w->p->a_step, tile = w->k.count * tile_rows;
-    for (size_t k = 0; k < w->k.count; k++, a += step, to += tile_rows) {
+    float *const first = to;
+    for (size_t k = 0; k < there(w, w->k); k++, a += step, to += tile_rows) {
         for (size_t j = 0; j < GROUP_TILES * tile_rows; j += LINE)
             __builtin_prefetch(a + AHEAD * step + j);
         for (size_t t = 0; t < GROUP_TILES; t++)
             memcpy(to + t * tile, a + t * tile_rows, tile_rows * sizeof *to);
     }
+    for (size_t t = 0; w->p->bf16 && t < GROUP_TILES; t++)
+        swap_tile(w, tile_rows, first + t * tile);
 }
 
 static void pack_strided(struct walk *w, const float *a)
@@ -187,7 +213,7 @@ static void pack_strided(struct walk *w, const float *a)
  * place, others while few panels follow. */
 static bool stays_in_place(const struct walk *w)
 {
-    const bool whole = w->rows.count % 2 == 0 && w->rows.count >= 4;
+    const bool whole = w->rows.count % 2 == 0 && w->rows.count >= 4 && !w->p->bf16;
     if (w->p->a_step == 1 && w->p->a_row <= MOST_ROW_IN_PLACE)
         return whole;
     return whole && w->npanels <= PANELS_IN_PLACE && w->p->a_step <= MOST_STEP_IN_PLACE;
@@ -223,7 +249,7 @@ struct panel {
 static struct panel panel_at(const struct walk *w, size_t at)
 {
     const size_t j = at % w->npanels * w->width;
-    struct panel panel = {.k = part_of(w->p->K, K_STEP, w->nk, at / w->npanels % w->nk),
+    struct panel panel = {.k = part_of(w->K, K_STEP, w->nk, at / w->npanels % w->nk),
                           .column = w->part->column + j,
                           .columns = hr_min_size(w->width, w->part->columns - j)};
     panel.b = w->p->b + panel.k.begin * w->p->b_step + panel.column * w->p->b_column;
@@ -236,13 +262,31 @@ static bool is_in_place(const struct walk *w, const struct panel *panel)
     return w->b_in_place && panel->columns == w->width;
 }
 
-/* Its rows from `done` on; by columns all of them. */
+/* Rounded, the odd one of each pair first; what is turned round stays in the first level. */
+static void pack_panel_bf16(const struct walk *w, const struct panel *panel, float *to)
+{
+    const struct hr_product *p = w->p;
+    const size_t K = there(w, panel->k);
+    if (p->b_column == 1) {
+        hr_bf16_swap_rows(K, panel->columns, panel->b, p->b_step, w->width, to);
+        return;
+    }
+    for (size_t k = 0; k < K; k += TURNED, to += TURNED * w->width) {
+        const size_t count = hr_min_size(TURNED, K - k);
+        hr_blocks()->turn(count, panel->columns, panel->b + k, p->b_column, to);
+        hr_bf16_swap_rows(count, w->width, to, w->width, w->width, to);
+    }
+}
+
+/* Its rows from `done` on; by columns, or of bfloat16 values, all of them. */
 static void pack_panel(const struct walk *w, const struct panel *panel, size_t done, float *to)
 {
     const struct hr_product *p = w->p;
     if (is_in_place(w, panel))
         return;
-    if (p->b_column == 1)
+    if (p->bf16)
+        pack_panel_bf16(w, panel, to);
+    else if (p->b_column == 1)
         hr_pack_rows(panel->k.count - done, panel->columns, panel->b + done * p->b_step, p->b_step,
                      w->width, to + done * w->width);
     else
@@ -277,19 +321,22 @@ static void give(const struct walk *w, const struct panel *panel)
     const size_t j = w->at % w->npanels, before = j % PANELS_TAKEN * w->width;
     if (!taker || (j + 1 < w->npanels && (j + 1) % PANELS_TAKEN))
         return;
+    const uint64_t own = hr_fp_mode();
+    hr_fp_mode_set(w->mode);
     taker->take(taker->arg, &(struct hr_final_piece){.begin = index_of(w, panel) - before,
                                                      .rows = w->rows.count,
                                                      .columns = before + panel->columns,
                                                      .step = w->p->c_row,
                                                      .values = w->p->c,
                                                      .stride = taken_row(w)});
+    hr_fp_mode_set(own);
 }
 
 /* Of the next panel's rows, how many each tile moves; 0 where tiles cannot. */
 static size_t rows_a_tile(const struct walk *w, const struct panel *panel, const struct panel *next)
 {
     const size_t share = parts_of(next->k.count, parts_of(w->rows.count, hr_blocks()->rows));
-    if (w->p->b_column != 1 || w->b_in_place || panel->columns <= w->width / 2 ||
+    if (w->p->b_column != 1 || w->b_in_place || w->p->bf16 || panel->columns <= w->width / 2 ||
         next->columns < w->width)
         return 0;
     return hr_min_size(share, panel->k.count / HR_BLOCK_MOVED_K);
@@ -298,7 +345,7 @@ static size_t rows_a_tile(const struct walk *w, const struct panel *panel, const
 static struct hr_block first_tile(const struct walk *w, const struct panel *panel)
 {
     const struct hr_product *p = w->p;
-    const bool last = panel->k.begin + panel->k.count == p->K, in_place = is_in_place(w, panel);
+    const bool last = panel->k.begin + panel->k.count == w->K, in_place = is_in_place(w, panel);
     return (struct hr_block){
         .K = panel->k.count,
         .a_row = w->a_row,
@@ -309,6 +356,7 @@ static struct hr_block first_tile(const struct walk *w, const struct panel *pane
         .c_row = p->taker ? taken_row(w) : p->c_row,
         .go_on = panel->k.begin > 0,
         .bias = p->bias && last ? p->bias + panel->column : NULL,
+        .round = p->round && last,
         .relu = p->relu && last,
     };
 }
@@ -341,6 +389,19 @@ static void fetch_c(const struct walk *w, const struct panel *panel, size_t row,
                               hr_min_size(w->rows.count - row - block->rows, hr_blocks()->rows)};
 }
 
+/* And the rows of the next panel that tiles do not move: each tile has its share of them. */
+static void fetch_b(const struct walk *w, const struct panel *next, size_t row,
+                    struct hr_block *block)
+{
+    const size_t K = there(w, next->k), rows = w->rows.count;
+    if (!w->p->bf16 || w->p->b_column != 1)
+        return;
+    const size_t first = hr_split_begin(K, rows, row);
+    block->fetch[HR_BLOCK_FETCHES - 1] =
+        (struct hr_fetch){next->b + first * w->p->b_step, w->p->b_step,
+                          hr_split_begin(K, rows, row + block->rows) - first};
+}
+
 /* The block of a times one panel; meanwhile the next panel comes. */
 static void multiply_panel(const struct walk *w, const struct panel *panel)
 {
@@ -365,6 +426,7 @@ static void multiply_panel(const struct walk *w, const struct panel *panel)
         if (block.moved)
             block.ahead = rows_ahead(w, &next, moved, each);
         fetch_c(w, panel, i, &block);
+        fetch_b(w, &next, i, &block);
         blocks->tile(&block);
         moved += block.moved;
         block.c += block.rows * block.c_row;
@@ -385,9 +447,15 @@ static size_t packed_floats(size_t K)
     return most;
 }
 
+/* Whole pairs. */
+static size_t panel_floats(size_t K)
+{
+    return hr_blocks()->width * hr_round_up(hr_min_size(K, MOST_K), 2);
+}
+
 size_t hr_product_blocks_floats(size_t K)
 {
-    return hr_round_up(packed_floats(K), LINE) + 2 * hr_blocks()->width * hr_min_size(K, MOST_K);
+    return hr_round_up(packed_floats(K), LINE) + 2 * panel_floats(K);
 }
 
 /* What is taken is whole sums: of a single block of k. */
@@ -407,14 +475,18 @@ void hr_product_blocks(const struct hr_product *p, const struct hr_product_part 
 {
     const struct hr_product_block_sizes most = sizes_for_product(p);
     struct walk w = {.p = p, .part = part, .width = hr_blocks()->width, .packed = scratch};
+    w.K = p->bf16 ? hr_round_up(p->K, 2) : p->K;
+    w.mode = hr_fp_mode();
+    if (p->bf16)
+        hr_fp_flush_denormals();
     w.panel[0] = scratch + hr_round_up(packed_floats(p->K), LINE);
-    w.panel[1] = w.panel[0] + w.width * hr_min_size(p->K, MOST_K);
-    w.nk = parts_of(p->K, most.k);
+    w.panel[1] = w.panel[0] + panel_floats(p->K);
+    w.nk = parts_of(w.K, most.k);
     w.nrows = parts_of(part->rows, most.rows);
     w.npanels = parts_of(part->columns, w.width);
     w.count = w.nrows * w.nk * w.npanels;
-    w.b_in_place =
-        p->b_column == 1 && part->rows <= ROWS_IN_PLACE && p->K * p->b_step <= MOST_B_IN_PLACE;
+    w.b_in_place = !p->bf16 && p->b_column == 1 && part->rows <= ROWS_IN_PLACE &&
+                   p->K * p->b_step <= MOST_B_IN_PLACE;
     struct panel panel = panel_at(&w, 0);
     pack_panel(&w, &panel, 0, w.panel[0]);
     for (; w.at < w.count; w.at++) {
@@ -427,4 +499,5 @@ void hr_product_blocks(const struct hr_product *p, const struct hr_product_part 
         multiply_panel(&w, &panel);
         give(&w, &panel);
     }
+    hr_fp_mode_set(w.mode);
 }

@@ -34,7 +34,7 @@ struct hr_fetch {
     const float *from;
     size_t step, count;
 };
-enum { HR_BLOCK_FETCHES = 3 };
+enum { HR_BLOCK_FETCHES = 4 };
 
 struct hr_block {
     size_t K;
@@ -47,7 +47,7 @@ struct hr_block {
     size_t c_row;
     bool go_on;
     const float *bias; /* (columns), or NULL */
-    bool relu;         /* c = max(0, c + bias); NaN stays NaN */
+    bool round, relu;  /* c + bias to bfloat16 (kernels/bf16.h); then max(0, .), NaN stays NaN */
 
     size_t moved; /* rows of `from` to be moved: at most K / HR_BLOCK_MOVED_K; 0 for narrow tiles */
     const float *from, *ahead; /* ahead: as many that are moved later, which are fetched */

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/size.h"
+#include "kernels/bf16_steps.h"
 #include "tiles/tile_steps.h"
 
 enum { ROWS = MANY_REGISTERS ? 12 : 6, COLUMNS = 2 * LANES };
@@ -156,6 +157,8 @@ INLINE vec finish(vec sum, const struct hr_block *block, vec bias)
 {
     if (block->bias)
         sum += bias;
+    if (block->round)
+        sum = hr_bf16_rounded(sum);
     return block->relu ? relu_of(sum) : sum;
 }
 
@@ -164,7 +167,7 @@ INLINE void put(const struct hr_block *block, const struct sums *sum, size_t row
     const size_t c_row = block->c_row;
     float *c = block->c;
     if (block->rows == rows && block->columns == (wide ? COLUMNS : LANES) && !block->bias &&
-        !block->relu) {
+        !block->round && !block->relu) {
 #pragma GCC unroll 12
         for (size_t i = 0; i < rows; i++, c += c_row) {
             store(c, sum->left[i]);
@@ -254,7 +257,9 @@ static size_t tile_rows(size_t left)
 static void tile(const struct hr_block *block)
 {
     const size_t rows = tile_rows(block->rows);
-    const bool busy = block->moved || block->fetch[0].count;
+    bool busy = block->moved > 0;
+    for (size_t n = 0; n < HR_BLOCK_FETCHES; n++)
+        busy |= block->fetch[n].count > 0;
     const size_t kind = block->columns <= LANES ? 0 : busy ? 2 : 1;
     tiles[rows / 2][kind](block);
 }

@@ -213,6 +213,50 @@ static void every_copy_turns_alike(void **state)
             }
 }
 
+static void check_sum(float got, float want)
+{
+    if (is_nan(hr_bf16_bits(want)))
+        assert_true(is_nan(hr_bf16_bits(got)));
+    else
+        assert_int_equal(hr_bf16_bits(got), hr_bf16_bits(want));
+}
+
+/* Odd counts have a zero behind them; rows may be turned where they stand. */
+static void every_copy_swaps_alike(void **state)
+{
+    (void)state;
+    enum { WIDTH = 40 };
+    static float x[MAX], z[MAX], got[MAX];
+    const uint64_t mode = hr_fp_mode();
+    fill(x, MAX, 8);
+    fill(z, MAX, 9);
+    hr_fp_flush_denormals();
+    for (size_t c = 0; c < ncopies; c++)
+        for (size_t n = 1; n <= WIDTH; n++) {
+            const size_t rows = 1 + n % 3;
+            memset(got, 0x7f, sizeof got);
+            copies[c].loops->swap(n, x, got);
+            for (size_t k = 0; k < n + n % 2; k++)
+                check_sum(got[k ^ 1], k < n ? hr_bf16_round(x[k]) : 0);
+            assert_int_equal(hr_bf16_bits(got[n + n % 2]), 0x7f7f7f7f);
+            for (size_t way = 0; way < 3; way++) { /* without odd rows, with, in place */
+                memset(got, 0x7f, sizeof got);
+                if (way == 2)
+                    memcpy(got, x, 2 * rows * WIDTH * sizeof *x);
+                const float *even = way == 2 ? got : x, *odd = way == 2 ? got + WIDTH : z;
+                copies[c].loops->swap_two(rows, n, even, way ? odd : NULL,
+                                          way == 2 ? 2 * WIDTH : n + 1, WIDTH, got);
+                for (size_t i = 0; i < rows * n; i++) {
+                    const size_t r = i / n, j = i % n, at = r * (way == 2 ? 2 * WIDTH : n + 1) + j;
+                    const float second = way == 2 ? x[at + WIDTH] : z[at];
+                    check_sum(got[2 * r * WIDTH + j], way ? hr_bf16_round(second) : 0);
+                    check_sum(got[(2 * r + 1) * WIDTH + j], hr_bf16_round(x[at]));
+                }
+            }
+        }
+    hr_fp_mode_set(mode);
+}
+
 /* --- sums --- */
 
 /* Bits whose products and sums meet the edges: any, small, mostly special, whose products are about
@@ -267,14 +311,6 @@ static float fused(float a, float b, float c)
     const float large = fabsf(a) < 0x1p-40f ? fmaf(ldexpf(a, 40), b, ldexpf(c, 40))
                                             : fmaf(a, ldexpf(b, 40), ldexpf(c, 40));
     return fabsf(large) < 0x1p-86f ? copysignf(0, large) : ldexpf(large, -40);
-}
-
-static void check_sum(float got, float want)
-{
-    if (is_nan(hr_bf16_bits(want)))
-        assert_true(is_nan(hr_bf16_bits(got)));
-    else
-        assert_int_equal(hr_bf16_bits(got), hr_bf16_bits(want));
 }
 
 static void one_pair_is_two_fused_multiply_adds(void **state)
@@ -355,6 +391,7 @@ int main(void)
         cmocka_unit_test(every_copy_pairs_alike),
         cmocka_unit_test(every_copy_makes_the_same_panels),
         cmocka_unit_test(every_copy_turns_alike),
+        cmocka_unit_test(every_copy_swaps_alike),
         cmocka_unit_test(one_pair_is_two_fused_multiply_adds),
         cmocka_unit_test(flushes_what_is_denormal_after_rounding),
         cmocka_unit_test(every_copy_sums_alike),
