@@ -53,7 +53,7 @@ struct hr_conv_part hr_conv_part_of(const struct hr_frame *frame, size_t B, size
 const void *hr_conv_framed(const struct hr_conv *conv, const struct hr_frame *frame,
                            size_t channels, const float *images, size_t count, void *own)
 {
-    if (conv->bf16)
+    if (conv->pairs)
         hr_frame_fill_pairs(frame, conv->groups, channels, images, count, own);
     else if (hr_frame_is_bare(frame))
         return images;
@@ -102,10 +102,9 @@ void hr_conv_zero_frames(const struct hr_frame *frame, size_t threads, void *fra
 void hr_conv_multiply(const struct hr_conv *conv, const struct hr_conv_product *product,
                       const struct hr_matrix *y)
 {
-    const struct hr_bf16_end end = {product->bias, product->whole, product->relu};
-    if (conv->bf16)
+    const struct hr_patches_end end = {product->bias, conv->bf16 && product->whole, product->relu};
+    if (conv->pairs)
         hr_patches_multiply_bf16(product->patches, product->images, product->panels, &end, y);
     else
-        hr_patches_multiply(product->patches, product->images, product->panels, product->bias,
-                            product->relu, y);
+        hr_patches_multiply(product->patches, product->images, product->panels, &end, y);
 }

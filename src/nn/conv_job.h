@@ -5,16 +5,17 @@
 #include "nn/conv_layout.h"
 
 /* Scratch memory of a pass; what it does not need is NULL. Numbers of frames and panels are floats,
- * or with bf16 pairs (conv_layout.h), 32 bits each. */
+ * or pairs of bfloat16 values (conv_layout.h), 32 bits each. */
 struct hr_conv_memory {
     uint32_t *pixel, *tap;        /* tables of patches */
     struct hr_conv_phase *phases; /* (stride * stride) */
     void *panels;                 /* packed weights */
-    float *turned;                /* bf16: weights on their way there */
+    float *turned;                /* pairs: weights on their way there */
     void *frames;                 /* (threads, frame) */
     float *planes;                /* (threads, plane) outputs of a part, or gradients */
     float *pooled;                /* bf16, planes: (threads) images that come through the pool */
-    uint32_t *dy;                 /* bf16: (threads, groups, panels) gradients of pairs of images */
+    uint32_t *dy;                 /* bf16: (threads) gradients of pairs of images: (groups, panels),
+                                   * or as floats (2 pixels, O), an odd image's first */
     float *dw;                    /* (groups, ntaps, Og) */
     float *filters;               /* winograd: to pack weights in, or dweight before it is turned */
     float *tiles;                 /* winograd: (threads) planes of some tiles */

@@ -12,7 +12,7 @@
 
 size_t hr_frame_elems(const struct hr_frame *frame)
 {
-    return frame->images * hr_frame_image_elems(frame);
+    return frame->images * hr_frame_image_elems(frame) * (frame->zeros ? 2 : 1);
 }
 
 size_t hr_frame_image_elems(const struct hr_frame *frame)
@@ -33,7 +33,7 @@ static size_t frame_channel(const struct hr_frame *frame)
 
 bool hr_frame_is_bare(const struct hr_frame *frame)
 {
-    return frame->height == frame->H && frame->width == frame->W && !frame->planes;
+    return frame->height == frame->H && frame->width == frame->W && !frame->planes && !frame->round;
 }
 
 struct hr_winograd_tiles hr_frame_tiles(const struct hr_frame *frame, size_t beyond, size_t images)
@@ -55,6 +55,15 @@ size_t hr_frame_origin(const struct hr_frame *frame)
     return (frame->top * frame->width + frame->left) * frame_step(frame);
 }
 
+/* One row of pixels. */
+static void turn_row(const struct hr_frame *frame, const float *x, float *to)
+{
+    const size_t C = frame->channels, channel = frame_channel(frame);
+    hr_lanes()->turn(frame->W, C, x, C, to, channel);
+    for (size_t c = 0; frame->round && c < C; c++)
+        hr_bf16()->round(frame->W, to + c * channel, to + c * channel);
+}
+
 void hr_frame_fill(const struct hr_frame *frame, const float *images, size_t count, float *to)
 {
     const size_t C = frame->channels, row = frame->W * C;
@@ -63,7 +72,9 @@ void hr_frame_fill(const struct hr_frame *frame, const float *images, size_t cou
     for (size_t n = 0; n < count; n++, to += hr_frame_image_elems(frame))
         for (size_t y = 0; y < frame->H; y++, images += row)
             if (frame->planes)
-                hr_lanes()->turn(frame->W, C, images, C, to + y * step, frame_channel(frame));
+                turn_row(frame, images, to + y * step);
+            else if (frame->round)
+                hr_bf16()->round(row, images, to + y * step);
             else
                 memcpy(to + y * step, images, row * sizeof *to);
 }
@@ -155,6 +166,7 @@ struct hr_conv hr_conv_of(const struct hr_layer *layer)
     struct hr_conv conv = {
         .slide = hr_sliding_of(layer), .O = layer->size[5], .groups = layer->size[6]};
     conv.bf16 = layer->precision == HR_PRECISION_BF16;
+    conv.pairs = conv.bf16 && !hr_bf16_as_floats();
     conv.as_amx = conv.bf16 && hr_bf16_sums_as_amx();
     const struct hr_sliding *s = &conv.slide;
     const struct hr_window *w = &s->window;
@@ -171,6 +183,7 @@ struct hr_conv hr_conv_of(const struct hr_layer *layer)
     frame_side(s->H, s->OH, w->height, w, &dy->top, &dy->height);
     frame_side(s->W, s->OW, w->width, w, &dy->left, &dy->width);
     dy->images = images_at_once(s->H * s->W, dy);
+    x->round = dy->round = conv.bf16 && !conv.pairs;
     conv.winograd = wants_winograd(&conv, layer);
     if (conv.winograd)
         frame_tiles(&conv);
@@ -180,8 +193,13 @@ struct hr_conv hr_conv_of(const struct hr_layer *layer)
 struct hr_conv hr_conv_in_memory(const struct hr_conv *conv)
 {
     struct hr_conv paired = *conv;
-    if (!conv->bf16)
+    if (!conv->pairs) {
+        paired.swapped = conv->bf16;
+        paired.x_frame.zeros = conv->bf16 && conv->Cg % 2;
+        paired.dy_frame.zeros = conv->bf16 && conv->Og % 2;
+        paired.ntaps += paired.x_frame.zeros;
         return paired;
+    }
     paired.Cg = (conv->Cg + 1) / 2;
     paired.Og = (conv->Og + 1) / 2;
     paired.slide.C = paired.x_frame.channels = conv->groups * paired.Cg;
@@ -200,6 +218,22 @@ static size_t repeat_pixels(const struct hr_frame *frame, uint32_t *pixel, size_
 
 /* --- forward and the weights' gradient --- */
 
+/* Which channel the i-th tap of a place has. */
+static size_t in_turn(const struct hr_conv *conv, size_t i, size_t channels)
+{
+    return conv->swapped && (i ^ 1) < channels ? i ^ 1 : i;
+}
+
+/* Before the last tap one of zeros, if there are any. */
+static size_t add_zero(const struct hr_frame *frame, uint32_t *tap, size_t ntaps)
+{
+    if (!frame->zeros || ntaps == 0)
+        return ntaps;
+    tap[ntaps] = tap[ntaps - 1];
+    tap[ntaps - 1] = (uint32_t)(frame->images * hr_frame_image_elems(frame));
+    return ntaps + 1;
+}
+
 struct hr_patches hr_conv_patches(const struct hr_conv *conv, uint32_t *pixel, uint32_t *tap)
 {
     const struct hr_sliding *s = &conv->slide;
@@ -214,14 +248,17 @@ struct hr_patches hr_conv_patches(const struct hr_conv *conv, uint32_t *pixel, u
     for (size_t ky = 0; ky < w->height; ky++)
         for (size_t kx = 0; kx < w->width; kx++)
             for (size_t c = 0; c < conv->Cg; c++)
-                tap[ntaps++] = (uint32_t)(w->dilation * (ky * row + kx * step) + c * channel);
+                tap[ntaps++] = (uint32_t)(w->dilation * (ky * row + kx * step) +
+                                          in_turn(conv, c, conv->Cg) * channel);
+    ntaps = add_zero(&conv->x_frame, tap, ntaps);
     const bool filter_row = conv->groups == 1 && w->dilation == 1 && channel == 1; /* is one run */
     return (struct hr_patches){npixels,
                                ntaps,
                                pixel,
                                tap,
                                {s->OW, w->stride * step},
-                               {filter_row ? w->width * conv->Cg : conv->Cg, channel}};
+                               {filter_row ? w->width * conv->Cg : conv->Cg, channel},
+                               conv->bf16};
 }
 
 /* weight[o][c][ky][kx] of group g stands at the g-th group's beginning + this. */
@@ -233,7 +270,7 @@ static size_t weight_at(const struct hr_conv *conv, size_t o, size_t c, size_t s
 
 size_t hr_conv_panels_elems(const struct hr_conv *conv, size_t rows, size_t columns)
 {
-    return conv->bf16 ? hr_panels_bf16_elems(rows, columns) : hr_panels_elems(rows, columns);
+    return conv->pairs ? hr_panels_bf16_elems(rows, columns) : hr_panels_elems(rows, columns);
 }
 
 /* A row of panels, of a pair of rows of floats; odd NULL: zeros. */
@@ -261,6 +298,17 @@ static void pack_pairs(const struct hr_conv *conv, const float *weight, float *t
         }
 }
 
+static float rounded(const struct hr_conv *conv, float weight)
+{
+    return conv->bf16 ? hr_bf16_round(weight) : weight;
+}
+
+/* Row k of panels, where a row of zeros may be the last but one. */
+static size_t row_of(const struct hr_frame *frame, size_t k, size_t rows)
+{
+    return frame->zeros && k + 2 == rows ? k + 1 : k;
+}
+
 static void pack_floats(const struct hr_conv *conv, const float *weight, float *panels)
 {
     memset(panels, 0, hr_panels_elems(conv->ntaps, conv->Og) * sizeof *panels);
@@ -268,20 +316,23 @@ static void pack_floats(const struct hr_conv *conv, const float *weight, float *
     const size_t width = hr_panels_elems(1, 1);
     for (size_t o = 0; o < conv->Og; o++) {
         float *to = panels + hr_panels_at(conv->ntaps, 0, o);
-        for (size_t spot = 0; spot < spots; spot++)
-            for (size_t c = 0; c < conv->Cg; c++, to += width)
-                *to = weight[weight_at(conv, o, c, spot)];
+        for (size_t k = 0; k < spots * conv->Cg; k++) {
+            const size_t c = in_turn(conv, k % conv->Cg, conv->Cg);
+            to[row_of(&conv->x_frame, k, conv->ntaps) * width] =
+                rounded(conv, weight[weight_at(conv, o, c, k / conv->Cg)]);
+        }
     }
 }
 
 void hr_conv_pack(const struct hr_conv *conv, size_t g, const float *weight, float *turned,
                   void *panels)
 {
+    const struct hr_conv in_memory = hr_conv_in_memory(conv);
     weight += g * conv->Og * conv->ntaps;
-    if (conv->bf16)
+    if (conv->pairs)
         pack_pairs(conv, weight, turned, panels);
     else
-        pack_floats(conv, weight, panels);
+        pack_floats(&in_memory, weight, panels);
 }
 
 void hr_conv_unpack(const struct hr_conv *conv, size_t g, const float *dw, float *dweight)
@@ -344,9 +395,10 @@ static size_t phase_taps(const struct hr_conv *conv, size_t number, uint32_t *ta
         const size_t y = frame->top - ky * w->dilation / w->stride;
         const size_t x = frame->left - kx * w->dilation / w->stride;
         for (size_t o = 0; o < conv->Og; o++)
-            tap[ntaps++] = (uint32_t)((y * frame->width + x) * step + o * channel);
+            tap[ntaps++] =
+                (uint32_t)((y * frame->width + x) * step + in_turn(conv, o, conv->Og) * channel);
     }
-    return ntaps;
+    return add_zero(frame, tap, ntaps);
 }
 
 /* How many taps of a phase stand side by side: in AMX's order those of a row of the filter. */
@@ -381,7 +433,8 @@ struct hr_conv_phase hr_conv_phase(const struct hr_conv *conv, size_t number, ui
                             pixel,
                             tap,
                             {phase.columns, step},
-                            {phase_run(conv, number % s->window.stride), frame_channel(frame)}};
+                            {phase_run(conv, number % s->window.stride), frame_channel(frame)},
+                            conv->bf16};
     return phase;
 }
 
@@ -409,26 +462,29 @@ static void phase_floats_row(const struct hr_conv *conv, size_t spot, size_t o, 
     float *to = panels + hr_panels_at(rows, k, 0);
     for (size_t c = 0; c < conv->Cg; c += width, to += rows * width)
         for (size_t i = 0; i < width && c + i < conv->Cg; i++)
-            to[i] = weight[weight_at(conv, o, c + i, spot)];
+            to[i] = rounded(conv, weight[weight_at(conv, o, c + i, spot)]);
 }
 
 void hr_conv_phase_pack(const struct hr_conv *conv, size_t number, size_t g, const float *weight,
                         void *panels)
 {
     const size_t spots = conv->slide.window.height * conv->slide.window.width;
-    const size_t step = conv->bf16 ? 2 : 1;
+    const size_t step = conv->pairs ? 2 : 1;
+    const struct hr_conv in_memory = hr_conv_in_memory(conv);
     size_t rows = 0, k = 0, ky = 0, kx = 0;
     for (size_t spot = 0; (spot = next_spot(conv, number, spot, &ky, &kx)) < spots; spot++)
         rows += (conv->Og + step - 1) / step;
+    rows += rows && in_memory.dy_frame.zeros;
     weight += g * conv->Og * conv->ntaps;
-    if (!conv->bf16)
+    if (!conv->pairs)
         memset(panels, 0, hr_conv_panels_elems(conv, rows, conv->Cg) * sizeof(float));
     for (size_t spot = 0; (spot = next_spot(conv, number, spot, &ky, &kx)) < spots; spot++)
         for (size_t o = 0; o < conv->Og; o += step, k++) {
             const size_t place = ky * conv->slide.window.width + kx;
-            if (conv->bf16)
+            if (conv->pairs)
                 phase_pairs_row(conv, place, o, weight, rows, k, panels);
             else
-                phase_floats_row(conv, place, o, weight, rows, k, panels);
+                phase_floats_row(conv, place, in_turn(&in_memory, o, conv->Og), weight, rows,
+                                 row_of(&in_memory.dy_frame, k, rows), panels);
         }
 }

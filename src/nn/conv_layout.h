@@ -34,6 +34,8 @@ struct hr_frame {
     size_t top, left, height, width;
     size_t images;
     bool planes; /* one channel after another instead, for pixels in lanes (tiles/lanes.h) */
+    bool round;  /* to bfloat16, on their way there */
+    bool zeros;  /* as many behind all images, for a tap that finds nothing else */
 };
 
 size_t hr_frame_elems(const struct hr_frame *frame);       /* of all images */
@@ -61,15 +63,21 @@ struct hr_conv {
     size_t ntaps;             /* of a group's filter: height * width * Cg */
     struct hr_frame x_frame;  /* for forward and the weights' gradient */
     struct hr_frame dy_frame; /* for backward-data */
-    bool bf16;                /* of bfloat16 values (products/patches_bf16.h), ... */
+    bool bf16;                /* of bfloat16 values, ... */
+    bool pairs;               /* ... two in 32 bits (products/patches_bf16.h), not as floats */
     bool as_amx;              /* ... summed in the order of AMX (products/patches_amx.h) */
+    bool swapped;             /* in memory: of two channels the odd one has the first tap */
     bool winograd;            /* of tiles, all three passes */
 };
 
 struct hr_conv hr_conv_of(const struct hr_layer *layer);
 /* What forward's and backward-data's tables, frames and panels are made by. The convolution itself;
- * with bf16 that where a channel, of x and of y, is a pair of them, and a number is a pair's 32
- * bits: of an odd group the last pair has a zero. */
+ * with pairs that where a channel, of x and of y, is a pair of them, and a number is a pair's 32
+ * bits: of an odd group the last pair has a zero.
+ *
+ * Of bfloat16 values as floats (kernels/bf16.h) the odd one of two channels has the first tap. Of
+ * an odd group only the last pair of all has its zero, a tap more: zeros change nothing of a sum
+ * but the sign of one that is 0, and the last of them makes that what it would be. */
 struct hr_conv hr_conv_in_memory(const struct hr_conv *conv);
 
 /* --- forward and the weights' gradient --- */
@@ -82,7 +90,7 @@ struct hr_patches hr_conv_patches(const struct hr_conv *conv, uint32_t *pixel, u
 size_t hr_conv_panels_elems(const struct hr_conv *conv, size_t rows, size_t columns);
 
 /* panels (ntaps, Og) of group g, of weight (O,Cg,KH,KW)
- *   turned  with bf16: room for (ntaps, Og) floats */
+ *   turned  with pairs: room for (ntaps, Og) floats */
 void hr_conv_pack(const struct hr_conv *conv, size_t g, const float *weight, float *turned,
                   void *panels);
 
@@ -106,7 +114,7 @@ struct hr_conv_phase hr_conv_phase(const struct hr_conv *conv, size_t number, ui
 /* turned (groups,KH,KW,Og,Cg) = weight (O,Cg,KH,KW) */
 void hr_conv_turn(const struct hr_conv *conv, const float *weight, float *turned);
 
-/* panels (phase's taps, Cg) of group g, of weight (O,Cg,KH,KW), with bf16 of the turned one */
+/* panels (phase's taps, Cg) of group g, of weight (O,Cg,KH,KW), with pairs of the turned one */
 void hr_conv_phase_pack(const struct hr_conv *conv, size_t number, size_t g, const float *weight,
                         void *panels);
 

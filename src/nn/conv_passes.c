@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/fpenv.h"
 #include "base/size.h"
 #include "kernels/bf16.h"
 #include "kernels/elementwise.h"
@@ -160,7 +161,7 @@ static void view_tables(struct hr_conv_views *views, const struct hr_conv *conv,
                               sizeof(uint32_t));
     out->tap = hr_conv_view(views, in_memory->ntaps, sizeof(uint32_t));
     out->panels = hr_conv_view(views, conv->groups * panels, sizeof(float));
-    out->turned = hr_conv_view(views, conv->bf16 ? conv->ntaps * conv->Og : 0, sizeof(float));
+    out->turned = hr_conv_view(views, conv->pairs ? conv->ntaps * conv->Og : 0, sizeof(float));
 }
 
 static size_t lay_out_forward(const struct hr_conv *conv, size_t threads, unsigned char *base,
@@ -269,7 +270,7 @@ void hr_conv_forward(struct hr_conv_job *job)
 {
     const struct hr_pass *pass = job->pass;
     const struct hr_conv *conv = &job->conv;
-    job->in_memory.x_frame.planes = !conv->bf16 && !conv->winograd && conv->groups == 1 &&
+    job->in_memory.x_frame.planes = !conv->pairs && !conv->winograd && conv->groups == 1 &&
                                     conv->slide.C > 1 && conv->slide.window.stride == 1 &&
                                     hr_patches_want_lanes(conv->O, conv->slide.OW);
     lay_out_forward(conv, pass->threads, pass->scratch, &job->memory);
@@ -291,7 +292,7 @@ static size_t strip_elems(const struct hr_conv *conv)
 /* dy with its channels one after another, for few columns (tiles/lanes.h). */
 static bool wants_planes(const struct hr_conv *conv)
 {
-    return !conv->bf16 && !conv->winograd && conv->groups == 1 && conv->O > 1 &&
+    return !conv->pairs && !conv->winograd && conv->groups == 1 && conv->O > 1 &&
            hr_patches_want_lanes(conv->Cg, conv->slide.W / conv->slide.window.stride);
 }
 
@@ -300,14 +301,16 @@ static void view_phases(struct hr_conv_views *views, const struct hr_conv *conv,
 {
     const struct hr_sliding *s = &conv->slide;
     const struct hr_window *w = &s->window;
-    const size_t taps = w->height * w->width * hr_conv_in_memory(conv).Og;
+    const struct hr_conv in_memory = hr_conv_in_memory(conv);
+    const size_t taps = w->height * w->width * in_memory.Og +
+                        (in_memory.dy_frame.zeros ? w->stride * w->stride : 0);
     const size_t panels = hr_conv_panels_elems(conv, taps, conv->Cg);
     const size_t pooled = conv->bf16 || wants_planes(conv) ? s->OH * s->OW * conv->O : 0;
     out->phases = hr_conv_view(views, w->stride * w->stride, sizeof(struct hr_conv_phase));
     out->pixel = hr_conv_view(views, conv->dy_frame.images * s->H * s->W, sizeof(uint32_t));
     out->tap = hr_conv_view(views, taps, sizeof(uint32_t));
     out->panels = hr_conv_view(views, conv->groups * panels, sizeof(float));
-    out->turned = hr_conv_view(views, conv->bf16 ? conv->ntaps * conv->O : 0, sizeof(float));
+    out->turned = hr_conv_view(views, conv->pairs ? conv->ntaps * conv->O : 0, sizeof(float));
     out->planes = hr_conv_view(views, threads * strip_elems(conv), sizeof(float));
     out->pooled = hr_conv_view(views, threads * pooled, sizeof(float));
 }
@@ -424,7 +427,7 @@ static void prepare_phases(struct hr_conv_job *job)
     uint32_t *pixel = job->memory.pixel, *tap = job->memory.tap;
     const float *weight = job->pass->params;
     size_t panels = 0;
-    if (conv->bf16) {
+    if (conv->pairs) {
         hr_conv_turn(conv, weight, job->memory.turned);
         weight = job->memory.turned;
     }
@@ -459,7 +462,7 @@ void hr_conv_backward_data(struct hr_conv_job *job)
 /* --- backward for the weights ---
  * Convolution, gradient of the weights: dw = patches of x, transposed, * dy. Each thread has rows
  * of dw, and goes through the batch in order, so that threads change no bit. Of bfloat16 values two
- * images are one of pairs (products/patches_bf16.h). */
+ * images are one of pairs (products/patches_bf16.h), or side by side, the odd one's pixel first. */
 
 /* A group's dy, of a part: panels, or rows. */
 static size_t panels_elems(const struct hr_conv *conv)
@@ -467,6 +470,22 @@ static size_t panels_elems(const struct hr_conv *conv)
     const size_t pixels = conv->x_frame.images * conv->slide.OH * conv->slide.OW;
     return conv->as_amx ? hr_amx_rows_elems(pixels, conv->Og)
                         : hr_panels_bf16_elems(pixels, conv->Og);
+}
+
+/* Of bfloat16 values as floats a pair of images is two. */
+static struct hr_conv both_images(const struct hr_conv *conv)
+{
+    struct hr_conv both = *conv;
+    if (conv->bf16 && !conv->pairs)
+        both.x_frame.images *= 2;
+    return both;
+}
+
+/* Of all groups' dy, of bfloat16 values. */
+static size_t dy_elems(const struct hr_conv *conv)
+{
+    const struct hr_conv both = both_images(conv);
+    return conv->pairs ? conv->groups * panels_elems(conv) : hr_conv_plane_elems(&both);
 }
 
 /* Of dw, a group's. */
@@ -488,13 +507,13 @@ static size_t lay_out_weights(const struct hr_conv *conv, size_t threads, unsign
     struct hr_conv_views views = {base, 0};
     const size_t pixels = conv->slide.OH * conv->slide.OW;
     const size_t plane = conv->bf16 ? 2 * pixels * conv->O : hr_conv_plane_elems(conv);
-    const size_t panels = conv->bf16 ? conv->groups * panels_elems(conv) : 0;
+    const struct hr_frame frame = both_images(conv).x_frame;
     *out = (struct hr_conv_memory){0};
-    out->pixel = hr_conv_view(&views, conv->x_frame.images * pixels, sizeof(uint32_t));
+    out->pixel = hr_conv_view(&views, frame.images * pixels, sizeof(uint32_t));
     out->tap = hr_conv_view(&views, conv->ntaps, sizeof(uint32_t));
-    out->frames = hr_conv_view(&views, threads * hr_frame_elems(&conv->x_frame), sizeof(float));
+    out->frames = hr_conv_view(&views, threads * hr_frame_elems(&frame), sizeof(float));
     out->planes = hr_conv_view(&views, threads * plane, sizeof(float));
-    out->dy = hr_conv_view(&views, threads * panels, sizeof(uint32_t));
+    out->dy = hr_conv_view(&views, conv->bf16 ? threads * dy_elems(conv) : 0, sizeof(uint32_t));
     out->dw = hr_conv_view(&views, conv->groups * most_dw_elems(conv), sizeof(float));
     return views.used;
 }
@@ -525,7 +544,7 @@ static struct tiles tiles_of(const struct hr_conv *conv, const struct hr_patches
 {
     if (conv->as_amx)
         return (struct tiles){.each = hr_amx_tap_tiles(patches)};
-    const size_t rows = conv->bf16 ? HR_BF16_ROWS : HR_MICRO_ROWS;
+    const size_t rows = conv->pairs ? HR_BF16_ROWS : HR_MICRO_ROWS;
     const size_t each = (conv->ntaps + rows - 1) / rows;
     return (struct tiles){0, each * conv->groups, each, rows};
 }
@@ -588,26 +607,35 @@ static const float *dy_of(const struct hr_conv_job *job, size_t number, float *o
         return job->pass->dy + number * job->out;
     const size_t plane = job->conv.slide.OH * job->conv.slide.OW * job->conv.O;
     pool_back(job, number, own);
-    hr_bf16()->round(plane, own, own); /* where windows overlap */
+    const struct hr_window *w = &job->pool_window.window;
+    if (w->height > w->stride || w->width > w->stride) /* windows overlap */
+        hr_bf16()->round(plane, own, own);
     return own;
 }
 
-/* Pair number n of the part, images `number` and, with `two`, the next: into panels, and added to
- * dbias. */
+/* Pair number n of the part, images `number` and, with `two`, the next: into panels, or as floats
+ * side by side, the odd image's of each pixel first; and added to dbias. */
 static void pack_dy(const struct hr_conv_job *job, size_t thread, size_t n, size_t npixels,
                     size_t number, bool two, float *dbias)
 {
     const struct hr_conv *conv = &job->conv;
     const size_t pixels = conv->slide.OH * conv->slide.OW, plane = pixels * conv->O;
     float *own = job->memory.planes + thread * 2 * plane;
-    uint32_t *panels = job->memory.dy + thread * conv->groups * panels_elems(conv);
+    uint32_t *panels = job->memory.dy + thread * dy_elems(conv);
     const float *even = dy_of(job, number, own);
     const float *odd = two ? dy_of(job, number + 1, own + plane) : NULL;
     for (size_t g = 0; conv->as_amx && g < conv->groups; g++, panels += panels_elems(conv))
         hr_bf16()->pack_turned(pixels, odd ? pixels : 0, conv->Og, even + g * conv->Og,
                                (odd ? odd : even) + g * conv->Og, conv->O, panels + n * pixels,
                                hr_amx_row(npixels));
-    for (size_t g = 0; !conv->as_amx && g < conv->groups; g++, panels += panels_elems(conv))
+    const uint64_t mode = hr_fp_mode();
+    hr_fp_flush_denormals();
+    if (!conv->pairs)
+        hr_bf16()->swap_two(pixels, conv->O, even, odd, conv->O, conv->O,
+                            (float *)panels + 2 * n * plane);
+    hr_fp_mode_set(mode);
+    for (size_t g = 0; conv->pairs && !conv->as_amx && g < conv->groups;
+         g++, panels += panels_elems(conv))
         for (size_t j = 0; j < conv->Og; j += HR_BF16_COLUMNS) {
             const size_t at = g * conv->Og + j, count = hr_min_size(conv->Og - j, HR_BF16_COLUMNS);
             hr_bf16()->pack_two(pixels, count, even + at, odd ? odd + at : NULL, conv->O,
@@ -630,20 +658,34 @@ static void correlate_as_amx(const struct hr_conv *conv, const struct hr_patches
                              dw + g * dw_elems(conv, patches));
 }
 
+/* Images of a part: in pairs, or one by one, of an odd number one more of zeros. */
+static void frame_pairs(const struct hr_conv *conv, const struct hr_frame *frame,
+                        const float *images, size_t count, void *own)
+{
+    const size_t image = hr_frame_image_elems(frame);
+    if (conv->pairs) {
+        hr_frame_fill_two(frame, images, count, own);
+        return;
+    }
+    hr_frame_fill(frame, images, count, own);
+    if (count % 2)
+        memset(hr_conv_at(own, count * image), 0, image * sizeof(float));
+}
+
 /* A part's images are counted in pairs. */
 static void pairs_part(const struct hr_conv_job *job, struct hr_conv_part part, size_t thread,
                        const struct tiles *tiles)
 {
     const struct hr_conv *conv = &job->conv;
-    const struct hr_frame *frame = &conv->x_frame;
+    const struct hr_frame both = both_images(conv).x_frame, *frame = &both;
     const size_t first_image = 2 * part.first;
     const size_t images = hr_min_size(2 * part.count, job->pass->B - first_image);
     uint32_t *own = hr_conv_at(job->memory.frames, thread * hr_frame_elems(frame));
-    const uint32_t *panels = job->memory.dy + thread * conv->groups * panels_elems(conv);
+    const uint32_t *panels = job->memory.dy + thread * dy_elems(conv);
     float *dbias = tiles->from == 0 ? job->pass->grads + conv->O * conv->ntaps : NULL;
     struct hr_patches patches = job->patches;
-    patches.npixels = part.count * conv->slide.OH * conv->slide.OW;
-    hr_frame_fill_two(frame, job->pass->x + first_image * job->in, images, own);
+    patches.npixels = part.count * conv->slide.OH * conv->slide.OW * (conv->pairs ? 1 : 2);
+    frame_pairs(conv, frame, job->pass->x + first_image * job->in, images, own);
     for (size_t n = 0; n < part.count; n++)
         pack_dy(job, thread, n, patches.npixels, first_image + 2 * n, 2 * n + 1 < images, dbias);
     for (size_t g = tiles->from / tiles->each; g * tiles->each < tiles->to; g++) {
@@ -653,6 +695,13 @@ static void pairs_part(const struct hr_conv_job *job, struct hr_conv_part part, 
             continue;
         }
         rows_of(conv, tiles, g, &first, &end);
+        if (!conv->pairs) {
+            const struct hr_matrix dy = {(float *)(uintptr_t)panels + g * conv->Og, conv->Og,
+                                         conv->O};
+            hr_patches_correlate(&patches, (const float *)own + g * conv->Cg, &dy, first, end,
+                                 part.first > 0, job->memory.dw + g * conv->ntaps * conv->Og);
+            continue;
+        }
         hr_patches_correlate_bf16(&patches, own + g * conv->Cg, panels + g * panels_elems(conv),
                                   conv->Og, first, end, part.first > 0,
                                   job->memory.dw + g * conv->ntaps * conv->Og);
@@ -690,6 +739,18 @@ static void weights_task(void *arg, size_t task, size_t thread)
                                                 thread, &tiles);
 }
 
+/* The table of pixels: each of an odd image, then of the even one before it. */
+static void pair_pixels(const struct hr_conv *both, uint32_t *pixel)
+{
+    const size_t pixels = both->slide.OH * both->slide.OW;
+    const uint32_t image = (uint32_t)hr_frame_image_elems(&both->x_frame);
+    for (size_t i = both->x_frame.images / 2 * pixels; i-- > 0;) {
+        const uint32_t at = pixel[i % pixels] + (uint32_t)(i / pixels * 2) * image;
+        pixel[2 * i + 1] = at;
+        pixel[2 * i] = at + image;
+    }
+}
+
 void hr_conv_backward_weights(struct hr_conv_job *job)
 {
     const struct hr_pass *pass = job->pass;
@@ -699,8 +760,11 @@ void hr_conv_backward_weights(struct hr_conv_job *job)
         return;
     }
     lay_out_weights(conv, pass->threads, pass->scratch, &job->memory);
-    job->patches = hr_conv_patches(conv, job->memory.pixel, job->memory.tap);
-    hr_conv_zero_frames(&conv->x_frame, pass->threads, job->memory.frames);
+    const struct hr_conv both = both_images(conv);
+    job->patches = hr_conv_patches(&both, job->memory.pixel, job->memory.tap);
+    if (conv->bf16 && !conv->pairs)
+        pair_pixels(&both, job->memory.pixel);
+    hr_conv_zero_frames(&both.x_frame, pass->threads, job->memory.frames);
     memset(pass->grads, 0, (conv->O * conv->ntaps + conv->O) * sizeof *pass->grads);
     hr_team_run(pass->threads, pass->threads, weights_task, job);
     for (size_t g = 0; pass->B && g < conv->groups; g++)

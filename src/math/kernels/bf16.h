@@ -16,7 +16,7 @@
  * where fma rounds once, to the nearest even float; denormal floats are zeros, read or written (a
  * result that is denormal after its rounding is a zero of its sign). An odd K has zeros behind it
  * in a and in b. This is VDPBF16PS, which looks at no mode of the thread; without it the same is
- * done in float32 on values moved to their places (v4, v3), or in double (plain). All copies give
+ * done by tiles of floats (hr_bf16_as_floats), or in double (plain). All copies give
  * the same bits, but for the sign and payload of a NaN.
  *
  * Where there are AMX tiles dense layers and convolutions sum in their order instead

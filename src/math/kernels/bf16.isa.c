@@ -287,16 +287,13 @@ static void pack_rows(size_t K, size_t columns, const float *x, size_t stride, s
 
 /* --- as floats, of each pair the odd one first --- */
 
-/* A multiplication flushes what is denormal, for half the instructions; the compiler is not to know
- * that it is by one. */
+/* A multiplication flushes what is denormal; the compiler is not to know that it is by one. */
 static inline vec for_product(vec x)
 {
 #ifdef __FMA__
     vec one = spread(1.0f);
     __asm__("" : "+v"(one));
-    const vec value = x * one;
-    const bits all = (bits)value, last = all >> 16 & 1;
-    return (vec)(((all + 0x7fff + last) | (bits)(value != value)) & -65536);
+    return hr_bf16_rounded_sum(x * one);
 #else
     return hr_bf16_rounded(x);
 #endif
@@ -326,16 +323,21 @@ static inline void swap_part(size_t columns, const float *even, const float *odd
     store_part(second, last, columns);
 }
 
+/* Narrow rows without gaps are moved as whole vectors while there is room: what is written behind
+ * a row is overwritten by the next. */
 static void swap_two(size_t rows, size_t columns, const float *even, const float *odd,
                      size_t stride, size_t width, float *y)
 {
-    const size_t whole = columns - columns % LANES;
+    const size_t whole = columns - columns % LANES, rest = columns - whole;
+    const bool loose = columns == width && columns < LANES && even != y;
     for (size_t r = 0; r < rows; r++, even += stride, odd += odd ? stride : 0, y += 2 * width) {
+        const size_t behind = (rows - 1 - r) * hr_min_size(stride, 2 * width);
         for (size_t j = 0; j < whole; j += LANES)
             swap_part(LANES, even + j, odd ? odd + j : NULL, y + j, y + width + j);
-        if (whole < columns)
-            swap_part(columns - whole, even + whole, odd ? odd + whole : NULL, y + whole,
-                      y + width + whole);
+        if (rest && loose && rest + behind >= LANES)
+            swap_part(LANES, even + whole, odd ? odd + whole : NULL, y + whole, y + width + whole);
+        else if (rest)
+            swap_part(rest, even + whole, odd ? odd + whole : NULL, y + whole, y + width + whole);
     }
 }
 

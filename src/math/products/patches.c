@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/fpenv.h"
 #include "base/size.h"
 #include "tiles/lanes.h"
 #include "tiles/micro.h"
@@ -57,22 +58,30 @@ static void multiply_few(enum tiles tiles, const struct hr_micro *micro, const f
                                      .c = micro->c,
                                      .c_stride = micro->c_stride,
                                      .bias = micro->bias,
+                                     .round = micro->round,
                                      .relu = micro->relu,
-                                     .add = micro->add};
+                                     .add = micro->add,
+                                     .go_on = micro->go_on};
     (tiles == NARROW ? hr_narrow_tiles()->rows : hr_lanes()->tiles)(&narrow, row, line, from, to);
 }
 
 void hr_patches_multiply(const struct hr_patches *patches, const float *image, const float *panels,
-                         const float *bias, bool relu, const struct hr_matrix *y)
+                         const struct hr_patches_end *end, const struct hr_matrix *y)
 {
     const size_t width = hr_tiles()->columns;
-    struct hr_micro micro = {
-        .K = patches->ntaps, .offset = patches->tap, .b_stride = width, .relu = relu};
-    micro.c_stride = y->stride;
+    struct hr_micro micro = {.K = patches->ntaps,
+                             .offset = patches->tap,
+                             .b_stride = width,
+                             .c_stride = y->stride,
+                             .round = end->round,
+                             .relu = end->relu};
+    const uint64_t mode = hr_fp_mode();
+    if (patches->bf16)
+        hr_fp_flush_denormals();
     for (size_t j = 0; j < y->columns; j += width) {
         micro.b = panels + j * patches->ntaps;
         micro.columns = hr_min_size(width, y->columns - j);
-        micro.bias = bias ? bias + j : NULL;
+        micro.bias = end->bias ? end->bias + j : NULL;
         micro.c = y->at + j;
         const enum tiles tiles = tiles_for(micro.columns, patches->pixel_line);
         if (tiles != WIDE)
@@ -81,6 +90,7 @@ void hr_patches_multiply(const struct hr_patches *patches, const float *image, c
         else
             hr_tiles()->tall(&micro, image, patches->pixel, patches->npixels);
     }
+    hr_fp_mode_set(mode);
 }
 
 /* Pixels that are summed at a time: their dy stays in L1 while all rows of dw use it. */
@@ -121,7 +131,8 @@ static void correlate_run(const struct hr_patches *patches, const float *image,
                              .columns = run->columns,
                              .c = dw + run->j,
                              .c_stride = dw_row,
-                             .add = run->add};
+                             .add = run->add && !patches->bf16,
+                             .go_on = run->add && patches->bf16};
     if (tiles != WIDE) {
         multiply_few(tiles, &micro, image, patches->tap, patches->tap_line, from, to);
         return;
@@ -136,6 +147,9 @@ void hr_patches_correlate(const struct hr_patches *patches, const float *image,
     _Alignas(64) float panel[RUN * HR_MICRO_MAX_COLUMNS];
     const size_t width = hr_tiles()->columns, runs = (patches->npixels + RUN - 1) / RUN;
     const bool packed = dy->stride > width && to - from > 4 * HR_MICRO_ROWS;
+    const uint64_t mode = hr_fp_mode();
+    if (patches->bf16)
+        hr_fp_flush_denormals();
     for (size_t j = 0; j < dy->columns; j += width)
         for (size_t r = 0; r < runs; r++) {
             const size_t first = hr_split_begin(patches->npixels, runs, r);
@@ -154,4 +168,5 @@ void hr_patches_correlate(const struct hr_patches *patches, const float *image,
             }
             correlate_run(patches, image, &run, from, to, dw, dy->columns);
         }
+    hr_fp_mode_set(mode);
 }

@@ -22,6 +22,13 @@ struct hr_patches {
     size_t npixels, ntaps;
     const uint32_t *pixel, *tap;
     struct hr_line pixel_line, tap_line;
+    bool bf16; /* image and panels are bfloat16 values (kernels/bf16.h), and sums go on */
+};
+
+/* What becomes of a sum. */
+struct hr_patches_end {
+    const float *bias; /* of a column; NULL: none */
+    bool round, relu;  /* to bfloat16; relu behind the rounding */
 };
 
 /* Is a product of so few columns, of rows in lines of `length`, faster with rows in lanes, where
@@ -41,16 +48,16 @@ struct hr_matrix {
     size_t columns, stride;
 };
 
-/* y (npixels, columns) = patches * panels (ntaps, columns) + bias; y is overwritten. Each element
- * is summed in the order of the taps. */
+/* y (npixels, columns) = patches * panels (ntaps, columns), overwritten. Each element is summed in
+ * the order of the taps. */
 void hr_patches_multiply(const struct hr_patches *patches, const float *image, const float *panels,
-                         const float *bias, bool relu, const struct hr_matrix *y);
+                         const struct hr_patches_end *end, const struct hr_matrix *y);
 
 /* Does correlate read behind the last of so many columns of dy, up to the tile's width? */
 bool hr_patches_read_beyond(const struct hr_patches *patches, size_t columns);
 
 /* dw rows [from, to) of (ntaps, columns) = patches^T * dy (npixels, columns), or with `add` that is
- * added; summed in the order of the pixels.
+ * added, of bfloat16 values to the sums as they go on; summed in the order of the pixels.
  *   dy  where read_beyond says so, floats up to the tile's width behind the last column of a row
  *       must be readable */
 void hr_patches_correlate(const struct hr_patches *patches, const float *image,

@@ -59,7 +59,7 @@ static void multiply_tiles(const struct hr_patches *patches, struct cut cut, siz
 }
 
 void hr_patches_multiply_amx(const struct hr_patches *patches, const uint32_t *image,
-                             const uint32_t *panels, const struct hr_bf16_end *end,
+                             const uint32_t *panels, const struct hr_patches_end *end,
                              const struct hr_matrix *y)
 {
     if (!patches->npixels) /* of an image that is narrower than its stride */

@@ -19,7 +19,7 @@
 
 /* y (npixels, columns) = patches * panels (ntaps, columns) of patches_bf16.h, overwritten. */
 void hr_patches_multiply_amx(const struct hr_patches *patches, const uint32_t *image,
-                             const uint32_t *panels, const struct hr_bf16_end *end,
+                             const uint32_t *panels, const struct hr_patches_end *end,
                              const struct hr_matrix *y);
 
 /* --- the weights' gradient, turned round: rows are columns of dy, columns are taps --- */

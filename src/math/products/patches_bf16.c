@@ -19,7 +19,7 @@ size_t hr_panels_bf16_at(size_t rows, size_t row, size_t column)
 }
 
 void hr_patches_multiply_bf16(const struct hr_patches *patches, const uint32_t *image,
-                              const uint32_t *panels, const struct hr_bf16_end *end,
+                              const uint32_t *panels, const struct hr_patches_end *end,
                               const struct hr_matrix *y)
 {
     if (hr_bf16_sums_as_amx()) {

@@ -8,6 +8,7 @@
  * same place in two neighbouring images of the batch, the last of an odd number with zeros, and a
  * sum goes over those pairs of images, and of each over the pixels.
  *
+ * Where pairs are multiplied as floats patches.h has all of that (kernels/bf16.h).
  * In the order of AMX patches_amx.h multiplies; there taps of backward-data go from the last on.
  *
  * Threads: pure functions on the caller's memory, in any floating-point mode.
@@ -24,15 +25,9 @@ size_t hr_panels_bf16_elems(size_t rows, size_t columns);
 /* Where element (row, column) stands in them. */
 size_t hr_panels_bf16_at(size_t rows, size_t row, size_t column);
 
-/* What becomes of a sum. */
-struct hr_bf16_end {
-    const float *bias; /* of a column; NULL: none */
-    bool round, relu;  /* relu behind the rounding */
-};
-
 /* y (npixels, columns) = patches * panels (ntaps, columns), overwritten. */
 void hr_patches_multiply_bf16(const struct hr_patches *patches, const uint32_t *image,
-                              const uint32_t *panels, const struct hr_bf16_end *end,
+                              const uint32_t *panels, const struct hr_patches_end *end,
                               const struct hr_matrix *y);
 
 /* dw rows [from, to) of (ntaps, columns) = patches^T * panels (npixels, columns), or with `more`

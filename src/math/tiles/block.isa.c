@@ -158,7 +158,7 @@ INLINE vec finish(vec sum, const struct hr_block *block, vec bias)
     if (block->bias)
         sum += bias;
     if (block->round)
-        sum = hr_bf16_rounded(sum);
+        sum = hr_bf16_rounded_sum(sum);
     return block->relu ? relu_of(sum) : sum;
 }
 

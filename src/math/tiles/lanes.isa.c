@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/size.h"
+#include "kernels/bf16_steps.h"
 #include "tiles/tile_steps.h"
 
 enum { MOST = HR_LANES_MAX_COLUMNS, EIGHT = 8, MAX_VECTORS = MANY_REGISTERS ? 4 : 3 };
@@ -100,6 +101,18 @@ struct strip {
     size_t row, count;
 };
 
+/* Chains that go on. */
+INLINE void start_strip(const struct hr_narrow *narrow, const struct strip *strip, vec sum[MOST],
+                        size_t O)
+{
+    _Alignas(64) float turned[MOST * LANES] = {0};
+    turn(strip->count, narrow->columns, narrow->c + strip->row * narrow->c_stride, narrow->c_stride,
+         turned, LANES);
+#pragma GCC unroll 8
+    for (size_t o = 0; o < O; o++)
+        sum[o] = load(turned + o * LANES);
+}
+
 INLINE void finish_strip(const struct hr_narrow *narrow, const struct strip *strip,
                          const vec sum[MOST], size_t O)
 {
@@ -110,6 +123,8 @@ INLINE void finish_strip(const struct hr_narrow *narrow, const struct strip *str
         vec value = sum[o];
         if (narrow->bias && o < narrow->columns)
             value += narrow->bias[o];
+        if (narrow->round)
+            value = hr_bf16_rounded_sum(value);
         if (narrow->relu)
             value = relu_of(value);
         store(turned + o * LANES, value);
@@ -131,6 +146,11 @@ INLINE void multiply(const struct hr_narrow *narrow, const struct strip *strips,
     const float *b = narrow->b, *first = strips[0].a;
     const uint32_t *offset = narrow->offset;
     const size_t K = narrow->K, b_stride = narrow->b_stride;
+    if (narrow->go_on) {
+#pragma GCC unroll 4
+        for (size_t v = 0; v < V; v++)
+            start_strip(narrow, &strips[v], sum[v], O);
+    }
     for (size_t k = 0; k < K; k++, b += b_stride) {
         vec a[MAX_VECTORS];
 #pragma GCC unroll 4

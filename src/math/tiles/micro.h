@@ -38,8 +38,8 @@ struct hr_micro {
     float *c;             /* row i is c + i * c_stride; overwritten, or with `add` added to */
     size_t c_stride;
     const float *bias; /* (columns), or NULL; not with `add` */
-    bool relu;         /* c = max(0, c + bias); NaN stays NaN */
-    bool add;
+    bool round, relu;  /* c + bias to bfloat16 (kernels/bf16.h); then max(0, .), NaN stays NaN */
+    bool add, go_on;   /* go_on: the chain begins with c instead of 0; not with add */
 };
 
 struct hr_tiles {

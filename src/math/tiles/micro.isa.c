@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/size.h"
+#include "kernels/bf16_steps.h"
 #include "tiles/tile_steps.h"
 
 enum { ROWS = HR_MICRO_ROWS, FEW = HR_MICRO_FEW_ROWS, COLUMNS = 2 * LANES };
@@ -29,6 +30,20 @@ INLINE void step(struct sums *sum, const float *const *a, size_t o, const float 
     }
 }
 
+/* A chain that goes on. */
+INLINE void start(const struct hr_micro *micro, struct sums *sum, size_t rows, bool wide)
+{
+    const size_t left = hr_min_size(micro->columns, LANES), right = micro->columns - left;
+    const float *c = micro->c;
+#pragma GCC unroll 6
+    for (size_t i = 0; i < rows; i++, c += micro->c_stride)
+        if (i < micro->rows) {
+            sum->left[i] = load_part(c, left);
+            if (wide)
+                sum->right[i] = load_part(c + LANES, right);
+        }
+}
+
 /* The sums over k of `rows` rows, 4 or 6. `offset` is micro->offset or the constant NULL; `wide`, a
  * constant too, says whether there is a right half. The barrier keeps the compiler from starting
  * the next k early, for which there are no registers, and from using six pointers instead of one
@@ -40,6 +55,8 @@ INLINE struct sums multiply(const struct hr_micro *micro, const uint32_t *offset
     const float *b = micro->b;
     const size_t K = micro->K, a_step = micro->a_step, b_stride = micro->b_stride;
     struct sums sum = {0};
+    if (micro->go_on)
+        start(micro, &sum, rows, wide);
 #pragma GCC unroll 6
     for (size_t i = 0; i < rows; i++)
         a[i] = micro->a[i];
@@ -55,6 +72,8 @@ INLINE void finish(const struct hr_micro *micro, vec sum, float *c, size_t j, si
 {
     if (micro->bias)
         sum += load_part(micro->bias + j, count);
+    if (micro->round)
+        sum = hr_bf16_rounded_sum(sum);
     if (micro->relu)
         sum = relu_of(sum);
     if (micro->add)
@@ -105,7 +124,7 @@ INLINE void one_tile(const struct hr_micro *micro, const uint32_t *offset, size_
     const struct sums sum = multiply(micro, offset, rows, wide);
     if (micro->rows < rows || micro->columns < (wide ? COLUMNS : LANES))
         finish_edge(micro, &sum);
-    else if (micro->bias || micro->relu || micro->add)
+    else if (micro->bias || micro->round || micro->relu || micro->add)
         finish_whole(micro, &sum, rows, wide);
     else
         store_whole(micro, &sum, rows, wide);

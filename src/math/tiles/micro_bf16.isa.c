@@ -1,8 +1,8 @@
 /* The tile of bfloat16 products, compiled once for each instruction set (see base/isa.h), and once
  * more with AVX512_BF16: there 12 rows of two vectors make 24 accumulators; two units with a
- * latency of six cycles want 12 at least. Elsewhere a pair is two multiply-adds, and 4 rows of two
- * vectors do; without them the reference (kernels/bf16.c) does, a value at a time. So it does on
- * arm64, where a sum that is denormal before it is rounded is flushed, and not after. */
+ * latency of six cycles want 12 at least. Without it the reference (kernels/bf16.c) does, a value
+ * at a time: in plain, and on arm64, where a sum that is denormal before it is rounded is flushed,
+ * and not after. Where there are fused multiply-adds on x86-64 products take tiles of floats. */
 #include "tiles/micro_bf16.h"
 
 #include "base/error.h"
@@ -37,32 +37,6 @@ INLINE word spread_pair(uint32_t a)
 INLINE vec dot(word a, pairs b, vec sum)
 {
     return _mm512_dpbf16_ps(sum, (__m512bh)a, (__m512bh)b);
-}
-#elif defined __FMA__
-typedef struct {
-    vec even, odd;
-} pairs;
-typedef bits word; /* a pair, spread */
-typedef int32_t loose_bits __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
-
-INLINE pairs load_pairs(const uint32_t *from)
-{
-    const bits both = *(const loose_bits *)from;
-    return (pairs){(vec)(both << 16), (vec)(both & -65536)};
-}
-
-/* A pair spread over a vector, from memory, before it is parted: the compiler would part it in a
- * general register and move both values over, which takes five times the instructions. */
-INLINE word spread_pair(uint32_t a)
-{
-    bits both = (bits){0} + (int32_t)a;
-    __asm__("" : "+v"(both));
-    return both;
-}
-
-INLINE vec dot(word both, pairs b, vec sum)
-{
-    return multiply_add((vec)(both << 16), b.even, multiply_add((vec)(both & -65536), b.odd, sum));
 }
 #else
 typedef const uint32_t *pairs;

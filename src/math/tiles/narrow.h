@@ -43,8 +43,8 @@ struct hr_narrow {
     float *c;       /* of row 0; row i is c + i * c_stride; overwritten, or with `add` added to */
     size_t c_stride;
     const float *bias; /* (columns), or NULL; not with `add` */
-    bool relu;         /* c = max(0, c + bias); NaN stays NaN */
-    bool add;
+    bool round, relu;  /* as in micro.h */
+    bool add, go_on;
 };
 
 struct hr_narrow_tiles {

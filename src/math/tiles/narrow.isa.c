@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/size.h"
+#include "kernels/bf16_steps.h"
 #include "tiles/tile_steps.h"
 
 enum { QUAD = HR_NARROW_QUAD, QUADS = MANY_REGISTERS ? 6 : 3 };
@@ -28,6 +29,8 @@ INLINE void finish_row(const struct hr_narrow *narrow, vec sum, float *c, size_t
 {
     if (narrow->bias)
         sum += load_part(narrow->bias, columns);
+    if (narrow->round)
+        sum = hr_bf16_rounded_sum(sum);
     if (narrow->relu)
         sum = relu_of(sum);
     if (narrow->add)
@@ -40,13 +43,24 @@ INLINE void finish_quad(const struct hr_narrow *narrow, const struct quad *quad,
 {
     float *c = narrow->c + quad->row * narrow->c_stride;
     const bool whole = quad->first == 0 && quad->last == QUAD;
-    const bool plain = whole && !narrow->bias && !narrow->relu && !narrow->add;
+    const bool plain = whole && !narrow->bias && !narrow->round && !narrow->relu && !narrow->add;
 #pragma GCC unroll 4
     for (size_t i = 0; i < QUAD; i++, c += narrow->c_stride)
         if (plain)
             store_part(c, sum[i], columns);
         else if (i >= quad->first && i < quad->last)
             finish_row(narrow, sum[i], c, columns);
+}
+
+/* Chains that go on. */
+INLINE void start_quad(const struct hr_narrow *narrow, const struct quad *quad, vec sum[QUAD],
+                       size_t columns)
+{
+    const float *c = narrow->c + quad->row * narrow->c_stride;
+#pragma GCC unroll 4
+    for (size_t i = 0; i < QUAD; i++, c += narrow->c_stride)
+        if (i >= quad->first && i < quad->last)
+            sum[i] = load_part(c, columns);
 }
 
 /* One tile of `count` quads, a constant, as is whether all `columns` are there. */
@@ -59,6 +73,11 @@ INLINE void tile_of(const struct hr_narrow *narrow, size_t step, const struct qu
 #pragma GCC unroll 6
     for (size_t q = 1; q < count; q++)
         behind[q] = quads[q].a - first;
+    if (narrow->go_on) {
+#pragma GCC unroll 6
+        for (size_t q = 0; q < count; q++)
+            start_quad(narrow, &quads[q], sum[q], columns);
+    }
     for (size_t k = 0; k < narrow->K; k++, b += narrow->b_stride) {
         const vec row = load_part(b, columns);
         const float *at = first + narrow->offset[k];

@@ -80,6 +80,8 @@ static double multiply_bfloat16(struct panels *panels)
 {
     if (hr_bf16_sums_as_amx())
         return multiply_as_amx(panels);
+    if (hr_bf16_as_floats())
+        return multiply_float32(panels);
     const struct hr_micro_bf16 micro = {.K = PAIRS,
                                         .b = panels->of_b,
                                         .columns = HR_BF16_COLUMNS,

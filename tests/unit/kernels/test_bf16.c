@@ -17,12 +17,14 @@ static struct copy {
     const char *name;
     const struct hr_bf16 *loops;
     const struct hr_tiles_bf16 *tiles;
+    const struct hr_blocks *blocks; /* of floats that are multiplied in place of pairs, or NULL */
 } copies[4];
 static size_t ncopies;
 
-static void add(const char *name, const struct hr_bf16 *loops, const struct hr_tiles_bf16 *tiles)
+static void add(const char *name, const struct hr_bf16 *loops, const struct hr_tiles_bf16 *tiles,
+                const struct hr_blocks *blocks)
 {
-    copies[ncopies++] = (struct copy){name, loops, tiles};
+    copies[ncopies++] = (struct copy){name, loops, tiles, blocks};
 }
 
 static int set_up(void **state)
@@ -30,11 +32,15 @@ static int set_up(void **state)
     (void)state;
     static const struct hr_bf16 *const loops[] = {HR_ISA_COPIES(hr_bf16)};
     static const struct hr_tiles_bf16 *const tiles[] = {HR_ISA_COPIES(hr_tiles_bf16)};
-    for (enum hr_isa level = HR_ISA_PLAIN; level <= hr_isa(); level++)
-        add(hr_isa_level_name(level), loops[level], tiles[level]);
+    static const struct hr_blocks *const blocks[] = {HR_ISA_COPIES(hr_blocks)};
+    for (enum hr_isa level = HR_ISA_PLAIN; level <= hr_isa(); level++) {
+        const char *name = hr_isa_level_name(level);
+        const bool fused = !strcmp(name, "v3") || !strcmp(name, "v4");
+        add(name, loops[level], tiles[level], fused ? blocks[level] : NULL);
+    }
 #ifdef __x86_64__
     if (hr_isa_has_bf16())
-        add("v4bf16", &hr_bf16_v4bf16, &hr_tiles_bf16_v4bf16);
+        add("v4bf16", &hr_bf16_v4bf16, &hr_tiles_bf16_v4bf16, NULL);
 #endif
     for (size_t i = 0; i < ncopies; i++)
         print_message("copy %s\n", copies[i].name);
@@ -233,25 +239,27 @@ static void every_copy_swaps_alike(void **state)
     hr_fp_flush_denormals();
     for (size_t c = 0; c < ncopies; c++)
         for (size_t n = 1; n <= WIDTH; n++) {
-            const size_t rows = 1 + n % 3;
+            const size_t rows = 1 + n % 9;
             memset(got, 0x7f, sizeof got);
             copies[c].loops->swap(n, x, got);
             for (size_t k = 0; k < n + n % 2; k++)
                 check_sum(got[k ^ 1], k < n ? hr_bf16_round(x[k]) : 0);
             assert_int_equal(hr_bf16_bits(got[n + n % 2]), 0x7f7f7f7f);
-            for (size_t way = 0; way < 3; way++) { /* without odd rows, with, in place */
+            for (size_t way = 0; way < 4; way++) { /* without odd rows, with, in place, no gaps */
+                const size_t width = way == 3 ? n : WIDTH, stride = way == 2 ? 2 * WIDTH : n + 1;
                 memset(got, 0x7f, sizeof got);
                 if (way == 2)
                     memcpy(got, x, 2 * rows * WIDTH * sizeof *x);
                 const float *even = way == 2 ? got : x, *odd = way == 2 ? got + WIDTH : z;
-                copies[c].loops->swap_two(rows, n, even, way ? odd : NULL,
-                                          way == 2 ? 2 * WIDTH : n + 1, WIDTH, got);
+                const float *of_odd = way == 2 ? x + WIDTH : z;
+                copies[c].loops->swap_two(rows, n, even, way ? odd : NULL, stride, width, got);
                 for (size_t i = 0; i < rows * n; i++) {
-                    const size_t r = i / n, j = i % n, at = r * (way == 2 ? 2 * WIDTH : n + 1) + j;
-                    const float second = way == 2 ? x[at + WIDTH] : z[at];
-                    check_sum(got[2 * r * WIDTH + j], way ? hr_bf16_round(second) : 0);
-                    check_sum(got[(2 * r + 1) * WIDTH + j], hr_bf16_round(x[at]));
+                    const size_t r = i / n, j = i % n, at = r * stride + j;
+                    check_sum(got[2 * r * width + j], way ? hr_bf16_round(of_odd[at]) : 0);
+                    check_sum(got[(2 * r + 1) * width + j], hr_bf16_round(x[at]));
                 }
+                if (way == 3)
+                    assert_int_equal(hr_bf16_bits(got[2 * rows * n]), 0x7f7f7f7f);
             }
         }
     hr_fp_mode_set(mode);
@@ -341,6 +349,33 @@ static void flushes_what_is_denormal_after_rounding(void **state)
     check_sum(hr_bf16_fma(0x1p-75f, 0x1p-75f, -least), -0.0f);
 }
 
+/* As two floats, the odd one first, in tiles that go on from c. */
+static void tile_of_floats(const struct hr_blocks *blocks, const uint32_t *a, const uint32_t *b,
+                           float *c)
+{
+    enum { ROWS = HR_BF16_ROWS, COLUMNS = HR_BF16_COLUMNS };
+    float x[2 * ROWS], y[2 * COLUMNS];
+    for (size_t n = 0; n < 2; n++) {
+        for (size_t i = 0; i < ROWS; i++)
+            x[n * ROWS + i] = n ? hr_bf16_even(a[i]) : hr_bf16_odd(a[i]);
+        for (size_t j = 0; j < COLUMNS; j++)
+            y[n * COLUMNS + j] = n ? hr_bf16_even(b[j]) : hr_bf16_odd(b[j]);
+    }
+    for (size_t i = 0; i < ROWS; i += blocks->rows)
+        for (size_t j = 0; j < COLUMNS; j += blocks->width)
+            blocks->tile(&(struct hr_block){.K = 2,
+                                            .a = x + i,
+                                            .a_row = 1,
+                                            .a_step = ROWS,
+                                            .b = y + j,
+                                            .b_step = COLUMNS,
+                                            .rows = blocks->rows,
+                                            .columns = blocks->width,
+                                            .c = c + i * COLUMNS + j,
+                                            .c_row = COLUMNS,
+                                            .go_on = true});
+}
+
 /* Tiles of one pair: 384 cases each. */
 static void check_tile(const struct copy *copy, uint32_t number)
 {
@@ -360,7 +395,10 @@ static void check_tile(const struct copy *copy, uint32_t number)
                                         .c = got,
                                         .c_stride = HR_BF16_COLUMNS,
                                         .more = true};
-    copy->tiles->tile(&micro, a, HR_BF16_ROWS);
+    if (copy->blocks)
+        tile_of_floats(copy->blocks, a, b, got);
+    else
+        copy->tiles->tile(&micro, a, HR_BF16_ROWS);
     for (size_t i = 0; i < HR_BF16_ROWS; i++)
         for (size_t j = 0; j < HR_BF16_COLUMNS; j++)
             check_sum(got[i * HR_BF16_COLUMNS + j],
@@ -375,7 +413,7 @@ static void every_copy_sums_alike(void **state)
     const uint32_t count = (uint32_t)check_count(2800, 28000);
     for (size_t n = 0; n < ncopies; n++)
         for (uint32_t number = 0; number < count; number++) {
-            if (!strcmp(copies[n].name, "v3") || !strcmp(copies[n].name, "v4") || number % 2)
+            if (copies[n].blocks || number % 2)
                 hr_fp_flush_denormals();
             check_tile(&copies[n], number);
             hr_fp_mode_set(mode);

@@ -20,6 +20,7 @@ static struct hr_layer layers[3];
 static struct conv_twin t;
 static size_t B, threads, nlayers;
 static bool as_amx; /* the order of sums */
+static bool tiny;   /* numbers are zeros of either sign, or have products near the least one */
 
 /* Mostly full floats, some that are bfloat16 values, and some so large that sums in another order
  * are others, rounded too. */
@@ -30,6 +31,8 @@ static void fill(float *to, size_t count, uint32_t sequence)
         const uint32_t r = hr_random_block(check_seed(), HR_STREAM_TEST, i, sequence).v[0];
         const float value = hr_random_unit(r) - 0.5f;
         to[i] = r % 9 == 1 ? copysignf(0x1p12f, value) : r % 5 == 0 ? hr_bf16_round(value) : value;
+        if (tiny)
+            to[i] = copysignf(r % 3 ? 0 : ldexpf(1, -58 - (int)(r / 64 % 8)), value);
     }
 }
 
@@ -308,9 +311,10 @@ static void random_shapes_do_too(void **state)
                  O, KH, KW, stride, pad, dilation, groups);
         B = 1 + r[3] % MAX_B;
         threads = 1 + r[3] / 8 % 3;
-
+        tiny = r[3] & 128;
         check_layer(text, C, H, W, r[3] & 64);
     }
+    tiny = false;
 }
 
 /* --- with the pool's work --- */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/philox.h"
+#include "kernels/bf16.h"
 #include "products/gemm_naive.h"
 #include "support/check.h"
 #include "tiles/micro.h"
@@ -50,7 +51,7 @@ static void follow(const struct hr_micro *micro, bool fused)
 {
     for (size_t i = 0; i < micro->rows; i++)
         for (size_t j = 0; j < micro->columns; j++) {
-            float sum = 0;
+            float sum = micro->go_on ? want[i * STRIDE + j] : 0;
             for (size_t k = 0; k < micro->K; k++) {
                 const float x = micro->a[i][micro->offset ? micro->offset[k] : k * micro->a_step];
                 const float y = micro->b[k * micro->b_stride + j];
@@ -59,6 +60,8 @@ static void follow(const struct hr_micro *micro, bool fused)
             }
             if (micro->bias)
                 sum = sum + micro->bias[j];
+            if (micro->round)
+                sum = hr_bf16_round(sum);
             if (micro->relu && sum < 0)
                 sum = 0;
             float *c = &want[i * STRIDE + j];
@@ -75,7 +78,7 @@ static void check_tile(const struct copy *copy, struct hr_micro micro)
     CHECK_SAME_FLOATS(got, want, ROWS * STRIDE); /* what is outside the tile is as it was */
 }
 
-/* Bits of `way`: offsets, bias, relu, add. */
+/* Bits of `way`: offsets, steps, bias, relu, add, rounding, a chain that goes on. */
 static void check_way(const struct copy *copy, size_t K, size_t rows, size_t columns, unsigned way)
 {
     struct hr_micro micro = {
@@ -91,6 +94,8 @@ static void check_way(const struct copy *copy, size_t K, size_t rows, size_t col
         .bias = way & 4 ? bias : NULL,
         .relu = way & 8,
         .add = (way & 12) == 0 && way & 16,
+        .round = way & 32,
+        .go_on = (way & 16) == 0 && way & 64,
     };
     for (size_t i = 0; i < ROWS; i++)
         micro.a[i] = a[i];
@@ -107,7 +112,7 @@ static void tiles_are_what_the_definition_says(void **state)
         for (size_t k = 0; k < 5; k++)
             for (size_t rows = 1; rows <= ROWS; rows++)
                 for (size_t columns = 1; columns <= copies[n].table->columns; columns++)
-                    for (unsigned way = 0; way < 32; way++)
+                    for (unsigned way = 0; way < 128; way++)
                         check_way(&copies[n], lengths[k], rows, columns, way);
 }
 
@@ -117,7 +122,7 @@ static void whole_tiles_are_what_the_definition_says(void **state)
     struct copy copies[3];
     fill_all();
     for (size_t n = runnable(copies); n-- > 0;)
-        for (unsigned way = 0; way < 32; way++)
+        for (unsigned way = 0; way < 128; way++)
             for (size_t rows = HR_MICRO_FEW_ROWS; rows <= ROWS; rows += 2)
                 check_way(&copies[n], MAX_K, rows, copies[n].table->columns, way);
 }

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "base/philox.h"
+#include "kernels/bf16.h"
 #include "support/check.h"
 #include "tiles/lanes.h"
 #include "tiles/narrow.h"
@@ -61,7 +62,7 @@ static void follow(const struct hr_narrow *narrow, size_t from, size_t to, bool 
 {
     for (size_t i = from; i < to; i++)
         for (size_t j = 0; j < narrow->columns; j++) {
-            float sum = 0;
+            float sum = narrow->go_on ? want[i * C_STRIDE + j] : 0;
             for (size_t k = 0; k < narrow->K; k++) {
                 const float x = a[row[i] + offset[k]], y = b[k * narrow->b_stride + j];
                 const float product = x * y;
@@ -69,6 +70,8 @@ static void follow(const struct hr_narrow *narrow, size_t from, size_t to, bool 
             }
             if (narrow->bias)
                 sum = sum + narrow->bias[j];
+            if (narrow->round)
+                sum = hr_bf16_round(sum);
             if (narrow->relu && sum < 0)
                 sum = 0;
             float *c = &want[i * C_STRIDE + j];
@@ -111,7 +114,9 @@ static struct hr_narrow narrow_of(size_t K, size_t columns, unsigned way)
                               .c_stride = C_STRIDE,
                               .bias = way & 1 ? bias : NULL,
                               .relu = way & 2,
-                              .add = way == 4};
+                              .add = way == 4,
+                              .go_on = way == 5,
+                              .round = way > 5};
 }
 
 static void rows_are_what_the_definition_says(void **state)
@@ -121,7 +126,7 @@ static void rows_are_what_the_definition_says(void **state)
     fill_all();
     for (size_t n = runnable(copies); n-- > 0;)
         for (size_t columns = 1; columns <= copies[n].table->columns; columns++)
-            for (unsigned way = 0; way < 5; way++)
+            for (unsigned way = 0; way < 8; way++)
                 for (size_t length = HR_NARROW_QUAD; length <= 11; length++)
                     check_rows(&copies[n], narrow_of(7, columns, way),
                                (struct hr_line){length, length % MAX_STEP + 1}, 0,
@@ -137,8 +142,9 @@ static void any_rows_of_them_are_the_same(void **state)
         for (size_t from = 0; from <= 12; from++)
             for (size_t to = from; to <= 48; to++)
                 for (size_t length = 4; length <= 12; length += length == 6 ? 6 : 1)
-                    check_rows(&copies[n], narrow_of(3, copies[n].table->columns, 4),
-                               (struct hr_line){length, 3}, from, to);
+                    for (unsigned way = 4; way < 6; way++)
+                        check_rows(&copies[n], narrow_of(3, copies[n].table->columns, way),
+                                   (struct hr_line){length, 3}, from, to);
 }
 
 static void sums_may_be_empty_and_long(void **state)
@@ -159,10 +165,11 @@ static void rows_in_lanes_are_the_same(void **state)
     fill_all();
     for (size_t n = runnable(copies); n-- > 0;)
         for (size_t columns = 1; columns <= HR_LANES_MAX_COLUMNS; columns++)
-            for (unsigned way = 0; way < 5; way++)
+            for (unsigned way = 0; way < 8; way++)
                 for (size_t length = 1; length <= MAX_ROWS; length++)
-                    check_lanes(&copies[n], narrow_of(way == 4 ? MAX_K : 7, columns, way), length,
-                                0, MAX_ROWS / length * length);
+                    check_lanes(&copies[n],
+                                narrow_of(way % 2 == 0 && way > 2 ? MAX_K : 7, columns, way),
+                                length, 0, MAX_ROWS / length * length);
 }
 
 static void any_rows_in_lanes_are_the_same(void **state)
@@ -174,7 +181,8 @@ static void any_rows_in_lanes_are_the_same(void **state)
         for (size_t from = 0; from <= 20; from++)
             for (size_t to = from; to <= MAX_ROWS; to++)
                 for (size_t length = 3; length <= 36; length += 11)
-                    check_lanes(&copies[n], narrow_of(3, 6, 4), length, from, to);
+                    for (unsigned way = 4; way < 6; way++)
+                        check_lanes(&copies[n], narrow_of(3, 6, way), length, from, to);
 }
 
 /* The first float behind a page that is followed by one that may not be touched. */
