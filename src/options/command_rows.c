@@ -223,8 +223,8 @@ static const struct hr_option results[] = {
         "no banner, no progress: neither a terminal's line nor a log's lines",
         .commands = BOTH | HR_REPLAY | HR_GATE, .models = HR_OF_ALL_MODELS),
     ROW("details", FLAG, details, NULL, NULL,
-        "all that there is to say: the whole banner, each evaluation, all columns, who was waited "
-        "for, staleness, all pairs, power, what was tuned",
+        "all that there is to say, whatever a screen has no room for: the whole banner, each "
+        "evaluation, all columns, who was waited for, staleness, all pairs, power, what was tuned",
         .commands = BOTH | HR_REPLAY, .models = HR_OF_ALL_MODELS, .first = true),
     ROW("wide", FLAG, wide, NULL, NULL,
         "all columns of tables and whole lines, however few columns the terminal has",

@@ -75,7 +75,7 @@ nine=(compare --model softmax --clock virtual --epochs 1 --strategies ssp --stal
   needs_terminal
   # Long labels, and notices of many kinds: edges, divergence, a margin, a target that not all reach.
   worst=("${nine[@]}" --optimizer sgd,adam --staleness 1 --workers 2,3 --batch-size 16,32 --inject slow:0x3
-    --tune lr=0.01:10:3 --seeds 3 --margin 1 --target-accuracy 0.85)
+    --tune lr=0.01:10:3 --seeds 3 --margin 1 --time-to accuracy=0.85)
   screenful "${worst[@]}"
   [ "$(grep -ac "^ssp s=1 " "$TMP/plain")" = 8 ]
   grep -aq "(+[1-9][0-9]* lines)" "$TMP/plain"

@@ -26,6 +26,12 @@ static size_t number_of(const struct hr_prediction *p, size_t sample)
     return p->rows ? p->rows[sample] : sample + 1;
 }
 
+/* Has a row of the file what all outputs are? */
+static bool has_all(const struct hr_prediction *p, size_t top)
+{
+    return p->kind == HR_PREDICT_VALUES || (!top && p->ncolumns == p->classes);
+}
+
 static const char *answer_word(const struct hr_prediction *p)
 {
     return p->kind == HR_PREDICT_PROBABILITIES ? "probability" : "score";
@@ -92,8 +98,7 @@ static void put_head(FILE *out, const struct hr_prediction *p, size_t top)
         fprintf(out, ",class,%s", answer_word(p));
     for (size_t k = 2; k <= top; k++)
         fprintf(out, ",class_%zu,%s_%zu", k, answer_word(p), k);
-    const bool all = p->kind == HR_PREDICT_VALUES || (!top && p->ncolumns == p->classes);
-    for (size_t c = 0; all && c < p->ncolumns; c++) {
+    for (size_t c = 0; has_all(p, top) && c < p->ncolumns; c++) {
         fputc(',', out);
         put_text(out, p->names[c]);
     }
@@ -131,8 +136,7 @@ static void put_row(FILE *out, const struct hr_prediction *p, size_t row, size_t
         hr_prediction_rank(p, row, top, ranked);
     for (size_t k = 1; k < top; k++)
         put_pair(out, p->names[ranked[k]], columns[ranked[k]]);
-    const bool all = p->kind == HR_PREDICT_VALUES || (!top && p->ncolumns == p->classes);
-    for (size_t c = 0; all && c < p->ncolumns; c++)
+    for (size_t c = 0; has_all(p, top) && c < p->ncolumns; c++)
         put_number(out, columns[c]);
     fputc('\n', out);
 }
@@ -256,10 +260,10 @@ static void print_classes_rows(FILE *out, const struct hr_prediction *p, size_t 
     const size_t next =
         p->ncolumns != p->classes || p->files ? 0 : hr_min_size(p->ncolumns - 1, NEXT);
     size_t ranked[NEXT + 1];
+    char heads[64];
     struct hr_grid grid;
-    hr_grid_begin(&grid, p->kind == HR_PREDICT_PROBABILITIES
-                             ? "row\t-file\t-class\tprobability\t-then\t\t-\t"
-                             : "row\t-file\t-class\tscore\t-then\t\t-\t");
+    snprintf(heads, sizeof heads, "row\t-file\t-class\t%s\t-next\t\t-\t", answer_word(p));
+    hr_grid_begin(&grid, heads);
     for (size_t i = 0; i < rows; i++) {
         const uint32_t answer = p->answers[i];
         const char *file = p->files ? p->files[i] : "";
@@ -321,11 +325,11 @@ static void print_counts(FILE *out, const struct hr_prediction *p, struct class_
 {
     const size_t shown = p->classes < CLASSES ? p->classes : CLASSES;
     struct hr_grid grid;
-    char number[HR_HUMAN_MAX];
+    char number[HR_HUMAN_MAX], heads[64];
     if (shown < p->classes)
         qsort(classes, p->classes, sizeof *classes, by_samples);
-    hr_grid_begin(&grid, p->kind == HR_PREDICT_PROBABILITIES ? "-class\tsamples\tmean probability"
-                                                             : "-class\tsamples\tmean score");
+    snprintf(heads, sizeof heads, "-class\tsamples\tmean %s", answer_word(p));
+    hr_grid_begin(&grid, heads);
     for (size_t i = 0; i < shown; i++) {
         const struct class_summary *class = &classes[i];
         fprintf(grid.cells, "%s\t%s\t", hr_printable(p->class_names[class->class]).text,

@@ -14,6 +14,13 @@ static const char *plural(uint64_t n)
     return n == 1 ? "" : "s";
 }
 
+/* What there is to say of one thing, if anything. */
+static void print_named(FILE *out, const char *name, const char *text)
+{
+    if (text && text[0])
+        fprintf(out, "  %-8s %s\n", name, text);
+}
+
 static void print_launch(FILE *out, const struct hr_run_info *info)
 {
     if (!strcmp(info->launch, "thread"))
@@ -124,8 +131,7 @@ static void print_engine(FILE *out, const struct hr_run_info *info)
         fprintf(out, "; transport zero-copy in shared memory%s",
                 info->nmachines ? ", MPI between machines" : "");
     fputc('\n', out);
-    if (info->times && info->times[0])
-        fprintf(out, "  times    %s\n", info->times);
+    print_named(out, "times", info->times);
 }
 
 /* "  length   10 epochs, 230 updates" */
@@ -159,14 +165,10 @@ static void print_batch(FILE *out, const struct hr_run_info *info)
         fprintf(out, "  batch    one update for each minibatch of %zu%s\n", info->batch_size, rate);
     if (info->optimizer)
         fprintf(out, "  update   %s; %s\n", info->optimizer, info->lr_schedule);
-    if (info->manner && info->manner[0])
-        fprintf(out, "  manner   %s\n", info->manner);
-    if (info->pushes && info->pushes[0])
-        fprintf(out, "  pushes   %s\n", info->pushes);
-    if (info->overlap && info->overlap[0])
-        fprintf(out, "  overlap  %s\n", info->overlap);
-    if (info->compress && info->compress[0])
-        fprintf(out, "  compress %s\n", info->compress);
+    print_named(out, "manner", info->manner);
+    print_named(out, "pushes", info->pushes);
+    print_named(out, "overlap", info->overlap);
+    print_named(out, "compress", info->compress);
     if (info->micro_shards)
         fprintf(out,
                 "  reduce   repro: %zu micro-shards a batch, added in T(%zu) whoever has them\n",
@@ -228,21 +230,19 @@ static void print_banner(FILE *out, const struct hr_run_info *info, const char *
     print_head(out, info);
     if (info->nmachines)
         print_machines(out, info);
-    if (info->task)
-        fprintf(out, "  task     %s\n", info->task);
+    print_named(out, "task", info->task);
     fprintf(out, "  model    %s (%s parameters)\n", info->model,
             hr_human_count(count, info->params));
     if (info->frozen && info->frozen[0])
         fprintf(out, "  frozen   %s parameters, %s\n", hr_human_count(count, info->frozen_params),
                 info->frozen);
-    fprintf(out, "  data     %s\n", data);
+    print_named(out, "data", data);
     print_split(out, info);
     print_batch(out, info);
     if (info->conflicts)
         print_conflicts(out, info);
-    if (info->memory)
-        fprintf(out, "  memory   %s\n", info->memory);
-    fprintf(out, "  guarantee %s\n", info->guarantee);
+    print_named(out, "memory", info->memory);
+    print_named(out, "guarantee", info->guarantee);
 }
 
 /* --- brief */
@@ -269,9 +269,9 @@ static void print_brief(FILE *out, const struct hr_run_info *info, const char *d
             shown--; /* whole layers */
         fprintf(out, "  model    %.*s%s%s\n", (int)shown, info->model, fits ? "" : "...", size);
     }
-    fprintf(out, "  data     %s\n", data);
+    print_named(out, "data", data);
     if (info->tokens)
-        fprintf(out, "  task     %s\n", info->task);
+        print_named(out, "task", info->task);
     if (head)
         return;
     print_length(out, info);
