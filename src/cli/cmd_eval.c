@@ -232,7 +232,7 @@ static enum hr_status open_data(struct hr_cli *cli, const struct hr_checkpoint *
         reading->given |= (unsigned)hr_cli_was_given(cli, row->name) << i;
     if (!named && own)
         snprintf(cli->data, sizeof cli->data, "%s", own);
-    if (!named && !own && hr_kept_option(checkpoint, "model"))
+    if (!named && !own && hr_saved_option(checkpoint, "model"))
         return hr_fail(HR_E_USAGE, "%s: does not say the name of its data; expected --data NAME",
                        checkpoint->path);
     const enum hr_status status = hr_reading_open(checkpoint, reading, dataset);

@@ -96,7 +96,7 @@ static enum hr_status check_averaging(const struct hr_cli *cli)
 {
     const struct hr_strategy *strategy;
     HR_TRY(hr_strategy_find(cli->train.strategy, cli->train.staleness, &strategy));
-    const bool kept = hr_cli_was_kept(cli, "strategy") && hr_cli_was_kept(cli, "sync-every");
+    const bool kept = hr_cli_was_saved(cli, "strategy") && hr_cli_was_saved(cli, "sync-every");
     if (!hr_strategy_shares_weights(strategy) || hr_cli_was_given(cli, "sync-every") || kept)
         return HR_OK;
     return hr_fail(HR_E_USAGE,

@@ -66,7 +66,7 @@ struct hr_layer_trace {
 };
 
 /* What a workspace keeps of a batch from its forward pass to its backward. */
-struct hr_kept_batch {
+struct hr_saved_batch {
     struct hr_draw draw;
     float *own_input;     /* (max_batch, features) as data sets have it; NULL: it is lent */
     uint32_t *own_labels; /* (max_batch); NULL: they are lent */
@@ -82,15 +82,15 @@ struct hr_workspace {
     const struct hr_model *model; /* borrowed */
     size_t max_batch;
     struct hr_workspace_options options;
-    struct hr_arena arena;                /* everything below */
-    struct hr_kept_batch *kept;           /* (options.batches) */
-    struct hr_kept_batch *batch;          /* the one of them that is in hand */
-    float **slots;                        /* (nslots) those that all batches share, else NULL */
-    const struct hr_taker *taker;         /* of gradients, or NULL */
-    const float *table;                   /* lent (part.h), or NULL: weights of an embedding, */
-    float *share;                         /* and of their gradient what `tied` writes */
-    void *scratch;                        /* of all layers in turn */
-    const struct hr_kept_batch *computed; /* whose forward went last */
+    struct hr_arena arena;                 /* everything below */
+    struct hr_saved_batch *kept;           /* (options.batches) */
+    struct hr_saved_batch *batch;          /* the one of them that is in hand */
+    float **slots;                         /* (nslots) those that all batches share, else NULL */
+    const struct hr_taker *taker;          /* of gradients, or NULL */
+    const float *table;                    /* lent (part.h), or NULL: weights of an embedding, */
+    float *share;                          /* and of their gradient what `tied` writes */
+    void *scratch;                         /* of all layers in turn */
+    const struct hr_saved_batch *computed; /* whose forward went last */
     float *own_output; /* of a part that recomputes and goes on: (max_batch, outputs), else NULL */
     float *partial;    /* (shards, partial_elems): sums over shards, before they are */
     size_t partial_elems;

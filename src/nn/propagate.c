@@ -222,7 +222,7 @@ static void shards_backward(struct hr_workspace *workspace, const struct hr_laye
 
 static const float *output_of(const struct hr_workspace *workspace, size_t from)
 {
-    const struct hr_kept_batch *batch = workspace->batch;
+    const struct hr_saved_batch *batch = workspace->batch;
     return from == HR_FROM_INPUT ? batch->x : batch->traces[from].y;
 }
 

@@ -50,14 +50,14 @@ static void *cut(struct cutter *cutter, size_t rows, size_t row_bytes)
 }
 
 /* Where layer i finds its first input. */
-static float *input_of(const struct hr_model *model, const struct hr_kept_batch *batch, size_t i)
+static float *input_of(const struct hr_model *model, const struct hr_saved_batch *batch, size_t i)
 {
     const size_t from = model->text.layers[i].from[0];
     return from == HR_FROM_INPUT ? batch->x : batch->traces[from].y;
 }
 
 /* y and saved of each layer, once there is memory for the table itself. */
-static void lay_out_layers(const struct hr_workspace *workspace, struct hr_kept_batch *batch,
+static void lay_out_layers(const struct hr_workspace *workspace, struct hr_saved_batch *batch,
                            struct cutters *cutters)
 {
     const struct hr_model *model = workspace->model;
@@ -101,7 +101,7 @@ static void lay_out_slots(const struct hr_workspace *workspace, float **slots, b
 }
 
 /* What layers without halves compute with the first of them. */
-static void lay_out_grads(const struct hr_model *model, struct hr_kept_batch *batch,
+static void lay_out_grads(const struct hr_model *model, struct hr_saved_batch *batch,
                           struct cutters *cutters)
 {
     batch->grads = cut(&cutters->own, model->text.nlayers, sizeof *batch->grads);
@@ -115,8 +115,8 @@ static void lay_out_grads(const struct hr_model *model, struct hr_kept_batch *ba
 }
 
 /* Activations, its own or `shared`. */
-static void lay_out_activations(const struct hr_workspace *workspace, struct hr_kept_batch *batch,
-                                const struct hr_kept_batch *shared, struct cutters *cutters)
+static void lay_out_activations(const struct hr_workspace *workspace, struct hr_saved_batch *batch,
+                                const struct hr_saved_batch *shared, struct cutters *cutters)
 {
     const struct hr_model *model = workspace->model;
     const size_t features = hr_dims_elems(&model->input);
@@ -133,12 +133,12 @@ static void lay_out_activations(const struct hr_workspace *workspace, struct hr_
 }
 
 /* What is kept of one batch. `batch` is a place to count with where there is no memory yet. */
-static void lay_out_batch(const struct hr_workspace *workspace, struct hr_kept_batch *batch,
-                          const struct hr_kept_batch *shared, struct cutters *cutters)
+static void lay_out_batch(const struct hr_workspace *workspace, struct hr_saved_batch *batch,
+                          const struct hr_saved_batch *shared, struct cutters *cutters)
 {
     const struct hr_model *model = workspace->model;
     const size_t B = workspace->max_batch, features = hr_dims_elems(&model->input);
-    *batch = (struct hr_kept_batch){.draw.seed = workspace->options.seed};
+    *batch = (struct hr_saved_batch){.draw.seed = workspace->options.seed};
     if (!model->part.continues) {
         batch->own_input = cut(&cutters->shared, B, features * sizeof(float));
         batch->own_labels = cut(&cutters->shared, B, sizeof *batch->labels);
@@ -159,13 +159,13 @@ static void lay_out(struct hr_workspace *workspace, struct cutters *cutters)
     const size_t B = workspace->max_batch, shards = model->widest ? model->shards : 0;
     const size_t scratch = scratch_bytes(model, B, workspace->options.threads);
     const bool views = cutters->own.base != NULL;
-    struct hr_kept_batch counted = {0};
+    struct hr_saved_batch counted = {0};
     workspace->slots = cut(&cutters->own, model->nslots, sizeof *workspace->slots);
     lay_out_slots(workspace, workspace->slots, false, cutters);
     workspace->kept = cut(&cutters->own, workspace->options.batches, sizeof *workspace->kept);
     for (size_t b = 0; b < workspace->options.batches; b++) {
-        struct hr_kept_batch *batch = views ? &workspace->kept[b] : &counted;
-        struct hr_kept_batch *first = views ? workspace->kept : &counted;
+        struct hr_saved_batch *batch = views ? &workspace->kept[b] : &counted;
+        struct hr_saved_batch *first = views ? workspace->kept : &counted;
         lay_out_batch(workspace, batch, b && model->part.recomputes ? first : NULL, cutters);
     }
     if (model->part.recomputes && model->part.goes_on)
@@ -364,7 +364,7 @@ void hr_workspace_give(struct hr_workspace *workspace, const struct hr_taker *ta
 
 void hr_workspace_lend(struct hr_workspace *workspace, float *x, uint32_t *labels)
 {
-    struct hr_kept_batch *batch = workspace->batch;
+    struct hr_saved_batch *batch = workspace->batch;
     const float *before = batch->x;
     batch->input = x ? x : batch->own_input;
     batch->labels = labels ? labels : batch->own_labels;

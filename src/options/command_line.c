@@ -179,7 +179,7 @@ bool hr_cli_was_given(const struct hr_cli *cli, const char *name)
     return is_marked(cli->given, name);
 }
 
-bool hr_cli_was_kept(const struct hr_cli *cli, const char *name)
+bool hr_cli_was_saved(const struct hr_cli *cli, const char *name)
 {
     return is_marked(cli->kept, name);
 }

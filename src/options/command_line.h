@@ -137,7 +137,7 @@ HR_CHECKED enum hr_status hr_cli_check(const struct hr_cli *cli, enum hr_command
                                        const char *name);
 /* Was --name given? Is it what the checkpoint has? And: it counts as given. */
 bool hr_cli_was_given(const struct hr_cli *cli, const char *name);
-bool hr_cli_was_kept(const struct hr_cli *cli, const char *name);
+bool hr_cli_was_saved(const struct hr_cli *cli, const char *name);
 void hr_cli_mark_given(struct hr_cli *cli, const char *name);
 
 /* The first option that was given and that this part of its command does not have; NULL: none. */

@@ -370,7 +370,7 @@ void hr_passed_over_add(struct hr_passed_over *over, const char *name)
     hr_append(over->names, sizeof over->names, "%s%s", over->names[0] ? ", " : "", shown);
 }
 
-bool hr_option_is_kept(const struct hr_option *row, bool sparse)
+bool hr_option_is_saved(const struct hr_option *row, bool sparse)
 {
     return hr_option_is_recipe(row, false) &&
            row->models != (sparse ? HR_OF_NETWORKS : HR_OF_SPARSE_MODELS);

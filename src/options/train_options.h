@@ -77,7 +77,7 @@ void hr_passed_over_say(struct hr_passed_over *over);
 double hr_sparse_usual_rate(const char *model);
 
 /* Does it hold for runs that go on from this one's checkpoints? */
-bool hr_option_is_kept(const struct hr_option *row, bool sparse);
+bool hr_option_is_saved(const struct hr_option *row, bool sparse);
 
 /* {"strategy": "ssp", "staleness": 3, ...}: the rows that decide. NULL: no memory, or a text is not
  * UTF-8. */

@@ -85,7 +85,8 @@ static enum hr_status deal_servers(struct hr_run *run)
 {
     struct hr_shared_state *shared = &run->shared;
     const bool first = run->job.choices.server_placement == HR_SERVERS_FIRST;
-    const bool asked = first && !hr_kept_is(run->resume.checkpoint, "server-placement", "first");
+    const bool asked =
+        first && !hr_saved_option_is(run->resume.checkpoint, "server-placement", "first");
     if (asked && !run->machines)
         return hr_fail(HR_E_USAGE,
                        "--placement dedicated:first: is not supported on one machine (it "

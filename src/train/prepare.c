@@ -318,7 +318,7 @@ static enum hr_status go_without(const struct hr_run *run, const char *why)
 {
     if (run->job.choices.aggregate != HR_AGGREGATE_NODE)
         return HR_OK;
-    if (!hr_kept_is(run->resume.checkpoint, "aggregate", "node"))
+    if (!hr_saved_option_is(run->resume.checkpoint, "aggregate", "node"))
         return hr_fail(HR_E_USAGE, "--aggregate node: %s", why);
     if (run->shared.strategy->aggregated)
         hr_log(HR_LOG_INFO,
@@ -347,7 +347,7 @@ static enum hr_status aggregate_setup(struct hr_run *run)
     char why[200];
     run->shared.node_workers = 0;
     if (how == HR_AGGREGATE_NONE || (chosen && changes_updates(run)) ||
-        (chosen && overlaps && hr_kept_is(run->resume.checkpoint, "overlap", "on")))
+        (chosen && overlaps && hr_saved_option_is(run->resume.checkpoint, "overlap", "on")))
         return HR_OK;
     if (cannot(run, each_of(run), why, sizeof why))
         return go_without(run, why);

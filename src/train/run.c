@@ -186,11 +186,11 @@ static enum hr_status get_ready(struct hr_run *run, bool *finished)
     run->job.reading = reading_of(run);
     HR_TRY(hr_kernels_check()); /* behind every refusal */
     if (checkpoint && !run->drive.replay)
-        HR_TRY(hr_kept_check(
+        HR_TRY(hr_saved_check(
             checkpoint,
-            (struct hr_kept_run){.bf16 = hr_machine_bits_are_bf16(run->job.options->precision),
-                                 .direct = hr_model_is_direct(run->job.model),
-                                 .promised = run->job.micro_shards > 0}));
+            (struct hr_saved_run){.bf16 = hr_machine_bits_are_bf16(run->job.options->precision),
+                                  .direct = hr_model_is_direct(run->job.model),
+                                  .promised = run->job.micro_shards > 0}));
     if (hr_multinode_is_first(run)) /* who writes */
         HR_TRY(hr_save_prepare(&run->saver, checkpoint));
     hr_runs_sweep();

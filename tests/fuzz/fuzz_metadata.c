@@ -14,7 +14,7 @@ static void read_all(const struct hr_checkpoint *checkpoint)
                              same = hr_saved_same(checkpoint, "it", key, "");
         (void)number, (void)counted, (void)same;
     }
-    const enum hr_status kept = hr_kept_check(checkpoint, (struct hr_kept_run){.promised = true});
+    const enum hr_status kept = hr_saved_check(checkpoint, (struct hr_saved_run){.promised = true});
     (void)kept;
 }
 

@@ -40,13 +40,13 @@ static bool is_given(const struct hr_reading *reading, const char *name)
 
 const char *hr_reading_own(const struct hr_checkpoint *checkpoint)
 {
-    return hr_kept_option(checkpoint, "data");
+    return hr_saved_option(checkpoint, "data");
 }
 
 /* Somebody else may have written it. */
 static const char *kept_text(const struct hr_checkpoint *checkpoint, const struct hr_option *row)
 {
-    return hr_option_is_recipe(row, false) ? hr_kept_option(checkpoint, row->name) : NULL;
+    return hr_option_is_recipe(row, false) ? hr_saved_option(checkpoint, row->name) : NULL;
 }
 
 static void adopt(const char *data, const struct hr_option *row, const char *text,

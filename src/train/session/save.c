@@ -180,8 +180,8 @@ enum hr_status hr_history_check_best(const struct hr_checkpoint *checkpoint,
                                      const struct hr_cuts *cuts,
                                      const struct hr_train_options *options)
 {
-    const char *stop = hr_kept_option(checkpoint, "early-stop");
-    const char *keep = hr_kept_option(checkpoint, "keep-best");
+    const char *stop = hr_saved_option(checkpoint, "early-stop");
+    const char *keep = hr_saved_option(checkpoint, "keep-best");
     struct hr_early_stop was;
     HR_TRY(hr_keep_best_parse(keep ? keep : "", &was));
     HR_TRY(check_rule(checkpoint, "keep-best", &was, &cuts->keep_best));
@@ -307,7 +307,7 @@ static void describe_trainer(const struct hr_saver *saver, double *curve,
     if (saver->best.any)
         hr_saved_put(file, best_key, "%" PRIu64, saver->best.step);
     past_put(saver->cuts, curve, file);
-    hr_kept_put(saver->options, saver->dataset, file);
+    hr_saved_options_put(saver->options, saver->dataset, file);
 }
 
 static enum hr_status take_room(const struct hr_saver *saver, struct hr_saving *taken)
@@ -315,7 +315,7 @@ static enum hr_status take_room(const struct hr_saver *saver, struct hr_saving *
     const size_t of_model = MODEL_METADATA + hr_model_input_entries(saver->dataset) +
                             hr_class_names_entries(saver->dataset) +
                             hr_target_scale_entries(saver->targets) + saver->metadata;
-    const size_t of_trainer = TRAINER_METADATA + hr_kept_entries() + saver->metadata;
+    const size_t of_trainer = TRAINER_METADATA + hr_saved_options_entries() + saver->metadata;
     taken->tensors = calloc(2 * saver->tensors + PAST_TENSORS, sizeof *taken->tensors);
     taken->metadata = calloc(of_model + of_trainer, sizeof *taken->metadata);
     taken->curve = calloc(past_numbers(saver->cuts) + 1, sizeof *taken->curve);
@@ -477,7 +477,7 @@ static enum hr_status check_held_out(const struct hr_saver *saver,
                                      const struct hr_checkpoint *checkpoint)
 {
     const char *file = saver->dataset->options.validation_data;
-    const char *kept = hr_kept_option(checkpoint, "validation-data");
+    const char *kept = hr_saved_option(checkpoint, "validation-data");
     kept = kept ? kept : "";
     if (!file[0] != !kept[0])
         return hr_fail(HR_E_USAGE,
@@ -486,7 +486,7 @@ static enum hr_status check_held_out(const struct hr_saver *saver,
                        checkpoint->path, kept[0] ? "" : "out", kept[0] ? " " : "", kept,
                        file[0] ? file : "none");
     const double is = saver->options->validation_fraction;
-    const double was = hr_saved_number(checkpoint, HR_KEPT_OPTION "validation-fraction");
+    const double was = hr_saved_number(checkpoint, HR_SAVED_OPTION "validation-fraction");
     if (!(is < was || is > was))
         return HR_OK;
     return hr_fail(HR_E_USAGE,
@@ -500,7 +500,7 @@ static enum hr_status check_order(const struct hr_saver *saver,
                                   const struct hr_checkpoint *checkpoint)
 {
     char was[32], is[32];
-    const double kept = hr_saved_number(checkpoint, HR_KEPT_OPTION "shuffle-window");
+    const double kept = hr_saved_number(checkpoint, HR_SAVED_OPTION "shuffle-window");
     snprintf(was, sizeof was, "%.0f", kept);
     snprintf(is, sizeof is, "%zu", saver->options->shuffle_window);
     return hr_saved_same(checkpoint, "--shuffle-window", was, is);

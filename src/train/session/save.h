@@ -8,7 +8,7 @@
  *     hr_resume_position      before the segment exists: compares data, seed, model; the position
  *     hr_history_restore         when it exists: the curve; the engine loads its tensors
  *     hr_save_prepare         the folder is this run's, and has room
- *     hr_kept_check           other kernels than before? (saved.h)
+ *     hr_saved_check          other kernels than before? (saved.h)
  *
  * Threads: before the ranks start, or the launcher's; but for hr_save_write, which shares nothing
  *          with the run.

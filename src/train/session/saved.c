@@ -132,7 +132,7 @@ enum hr_status hr_saved_read(const char *path, struct hr_checkpoint *out)
 
 enum { OTHERS = 8 };
 
-size_t hr_kept_entries(void)
+size_t hr_saved_options_entries(void)
 {
     size_t rows = 0, data_rows = 0;
     while (hr_train_option_at(rows))
@@ -160,19 +160,19 @@ static void put_row(struct hr_tensor_file *file, const void *options, const stru
     char text[sizeof((struct hr_data_options *)0)->classes];
     hr_option_text(row, options, text, sizeof text);
     if (row->kind != HR_OPTION_NUMBER || text[0] != '-') /* negative: not chosen */
-        put(file, HR_KEPT_OPTION, row->name, text);
+        put(file, HR_SAVED_OPTION, row->name, text);
 }
 
-void hr_kept_put(const struct hr_train_options *options, const struct hr_dataset *dataset,
-                 struct hr_tensor_file *file)
+void hr_saved_options_put(const struct hr_train_options *options, const struct hr_dataset *dataset,
+                          struct hr_tensor_file *file)
 {
     const struct hr_option *row;
     json_t *machine = hr_machine_bits_json(), *value;
     const char *name;
     for (size_t i = 0; (row = hr_train_option_at(i)) != NULL; i++)
-        if (hr_option_is_kept(row, hr_sparse_is_model(options->model)))
+        if (hr_option_is_saved(row, hr_sparse_is_model(options->model)))
             put_row(file, options, row);
-    put(file, HR_KEPT_OPTION, "data", dataset->name);
+    put(file, HR_SAVED_OPTION, "data", dataset->name);
     for (size_t i = 0; (row = hr_data_option_at(i)) != NULL; i++)
         if (hr_option_is_recipe(row, false))
             put_row(file, &dataset->options, row);
@@ -183,16 +183,17 @@ void hr_kept_put(const struct hr_train_options *options, const struct hr_dataset
     json_decref(machine);
 }
 
-const char *hr_kept_option(const struct hr_checkpoint *checkpoint, const char *option)
+const char *hr_saved_option(const struct hr_checkpoint *checkpoint, const char *option)
 {
     char key[sizeof((struct hr_metadata *)0)->key];
-    snprintf(key, sizeof key, HR_KEPT_OPTION "%s", option);
+    snprintf(key, sizeof key, HR_SAVED_OPTION "%s", option);
     return hr_metadata_get(&checkpoint->trainer, key);
 }
 
-bool hr_kept_is(const struct hr_checkpoint *checkpoint, const char *option, const char *value)
+bool hr_saved_option_is(const struct hr_checkpoint *checkpoint, const char *option,
+                        const char *value)
 {
-    const char *kept = checkpoint ? hr_kept_option(checkpoint, option) : NULL;
+    const char *kept = checkpoint ? hr_saved_option(checkpoint, option) : NULL;
     return kept && !strcmp(kept, value);
 }
 
@@ -237,10 +238,10 @@ static enum hr_status report_difference(const char *path, bool promised, const c
     return HR_OK;
 }
 
-enum hr_status hr_kept_check(const struct hr_checkpoint *checkpoint, struct hr_kept_run run)
+enum hr_status hr_saved_check(const struct hr_checkpoint *checkpoint, struct hr_saved_run run)
 {
     enum hr_status status = HR_OK;
-    const char *was = hr_metadata_get(&checkpoint->trainer, HR_KEPT_OPTION "precision");
+    const char *was = hr_metadata_get(&checkpoint->trainer, HR_SAVED_OPTION "precision");
     if (hr_machine_bits_are_bf16(was ? was : "") != run.bf16)
         return HR_OK; /* another precision, which is told as an option that differs */
     json_t *there = machine_of(checkpoint), *here = hr_machine_bits_json();

@@ -541,7 +541,7 @@ static enum hr_status train(struct hr_sparse_run *run, struct hr_resume *resume)
         HR_TRY(hr_resume_position(&run->saver, checkpoint));
         HR_TRY(hr_sparse_check_saved(run, checkpoint));
         HR_TRY(hr_resume_finished(&run->saver, checkpoint, run->result, &finished));
-        HR_TRY(hr_kept_check(checkpoint, (struct hr_kept_run){.direct = true}));
+        HR_TRY(hr_saved_check(checkpoint, (struct hr_saved_run){.direct = true}));
     }
     HR_TRY(hr_save_prepare(&run->saver, checkpoint));
     HR_TRY(take_memory(run));

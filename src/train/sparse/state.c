@@ -238,7 +238,7 @@ enum hr_status hr_sparse_init_weights(struct hr_sparse_run *run)
 enum hr_status hr_sparse_check_saved(const struct hr_sparse_run *run,
                                      const struct hr_checkpoint *checkpoint)
 {
-    const char *scale = hr_kept_option(checkpoint, "target-scale");
+    const char *scale = hr_saved_option(checkpoint, "target-scale");
     char ours[32];
     uint64_t rows;
     HR_TRY(hr_saved_count(checkpoint, "epoch_size", &rows));

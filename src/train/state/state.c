@@ -259,7 +259,7 @@ static enum hr_status check_placement(const struct hr_run *run,
                                       const struct hr_checkpoint *checkpoint)
 {
     const struct hr_shared_state *shared = &run->shared;
-    const char *saved = hr_kept_option(checkpoint, "placement");
+    const char *saved = hr_saved_option(checkpoint, "placement");
     const char *strategy = hr_metadata_get(&checkpoint->trainer, "strategy");
     if (!shared->servers || shared->strategy->synchronous || shared->workers == 1 || !strategy ||
         strcmp(strategy, run->job.options->strategy) != 0)
@@ -271,7 +271,7 @@ static enum hr_status check_placement(const struct hr_run *run,
 /* Replicas differ in what was trained, and only in that. */
 static enum hr_status check_frozen(const struct hr_run *run, const struct hr_checkpoint *checkpoint)
 {
-    const char *saved = hr_kept_option(checkpoint, "freeze");
+    const char *saved = hr_saved_option(checkpoint, "freeze");
     const char *ours = run->job.options->freeze;
     if (!strcmp(saved ? saved : "", ours))
         return HR_OK;
@@ -285,7 +285,7 @@ static enum hr_status check_frozen(const struct hr_run *run, const struct hr_che
 enum hr_status hr_state_check(const struct hr_run *run, const struct hr_checkpoint *checkpoint)
 {
     const char *loss = hr_metadata_get(&checkpoint->model, "hogring.loss");
-    const char *scale = hr_kept_option(checkpoint, "target-scale");
+    const char *scale = hr_saved_option(checkpoint, "target-scale");
     HR_TRY(hr_saved_same(checkpoint, "--optimizer",
                          hr_metadata_get(&checkpoint->trainer, "optimizer"),
                          run->job.options->optimizer));
@@ -296,7 +296,7 @@ enum hr_status hr_state_check(const struct hr_run *run, const struct hr_checkpoi
     HR_TRY(check_frozen(run, checkpoint));
     HR_TRY(check_placement(run, checkpoint));
     HR_TRY(hr_history_check_best(checkpoint, &run->leader.cuts, &run->options));
-    HR_TRY(hr_strategy_same_graph(&run->shared, hr_kept_option(checkpoint, "gossip-graph"),
+    HR_TRY(hr_strategy_same_graph(&run->shared, hr_saved_option(checkpoint, "gossip-graph"),
                                   hr_metadata_get(&checkpoint->trainer, graph_name)));
     return hr_saved_same(checkpoint, "--normalize",
                          hr_tensor_get(&checkpoint->trainer, "normalize.mean") ? "on" : "off",
@@ -341,7 +341,7 @@ static enum hr_status load_array(struct hr_run *run, const struct hr_checkpoint 
                                  const char *prefix, size_t copy, size_t array)
 {
     const bool without = run->shared.optimizer.rule->no_momentum && /* begins at 0, then */
-                         hr_saved_number(checkpoint, HR_KEPT_OPTION "momentum") == 0;
+                         hr_saved_number(checkpoint, HR_SAVED_OPTION "momentum") == 0;
     for (size_t i = 0; i < hr_model_tensor_count(run->job.model); i++) {
         const struct hr_tensor_info *info = hr_model_tensor(run->job.model, i);
         char name[128];
@@ -644,7 +644,7 @@ static void compress_state_put(const struct hr_run *run, struct hr_tensor_file *
 static bool is_ours(const struct hr_run *run, const struct hr_checkpoint *checkpoint)
 {
     const char *strategy = hr_metadata_get(&checkpoint->trainer, "strategy");
-    const char *compress = hr_kept_option(checkpoint, "compress");
+    const char *compress = hr_saved_option(checkpoint, "compress");
     char last[48], behind[48];
     name_row(last, sizeof last, run->shared.workers - 1);
     name_row(behind, sizeof behind, run->shared.workers);

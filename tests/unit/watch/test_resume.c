@@ -37,8 +37,8 @@ static void a_precision_that_is_not_said_was_float32(void **state)
     save_of_an_earlier_version();
     resume_with(&cli, "bf16");
     assert_string_equal(cli.otherwise, "--precision bf16: previously float32\n");
-    assert_true(hr_cli_was_kept(&cli, "lr") && cli.train.lr > 0.2);
-    assert_false(hr_cli_was_kept(&cli, "precision") || hr_cli_was_kept(&cli, "sync-every"));
+    assert_true(hr_cli_was_saved(&cli, "lr") && cli.train.lr > 0.2);
+    assert_false(hr_cli_was_saved(&cli, "precision") || hr_cli_was_saved(&cli, "sync-every"));
     resume_with(&cli, "float32");
     assert_string_equal(cli.otherwise, "");
 }
