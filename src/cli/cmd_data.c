@@ -108,13 +108,13 @@ static enum hr_status print_text(const struct hr_dataset *d)
     HR_TRY(look_at_text(d, &look));
     printf("%s: %s\n", d->name, d->format);
     print_vocabulary(d, &look);
-    printf("sample    %zu tokens (--context); at each the next one is predicted\n",
+    printf("sample    %zu tokens (--text context=N); at each the next one is predicted\n",
            d->tokens.context);
     print_part("train", d, &d->train, &look.vocabulary);
     print_part("validate", d, &d->validation, &look.vocabulary);
     print_part("test", d, &d->test, &look.vocabulary);
     if (unmeasured(d))
-        printf("          %zu more tokens are held out and not used (--eval-tokens)\n",
+        printf("          %zu more tokens are held out and not used (--text eval-tokens=N)\n",
                unmeasured(d));
     printf("guess     loss %.4g nats a token, by how often each occurs: a model beats it\n",
            look.guess);
@@ -327,7 +327,7 @@ static enum hr_status make_sparse(const struct hr_cli *cli)
 
 static enum hr_status make(const struct hr_cli *cli, const char *what)
 {
-    static const char *const of_text[] = {"vocabulary", "lines"};
+    static const char *const of_text[] = {"text"};
     static const char *const of_sparse[] = {"rows", "features", "nonzeros",
                                             "skew", "noise",    "seed"};
     const bool tokens = cli->npositional > 1 && !strcmp(what, "tokens");
@@ -399,12 +399,12 @@ const struct hr_command hr_command_data = {
         "reads a large text once (hogring help text).\n",
     .examples = "  hogring data info --data iris.csv --label-column species\n"
                 "  hogring data info pictures --resize 32x32\n"
-                "  hogring data info kjv.txt --vocabulary chars\n"
-                "  hogring data info /usr/share/dict/words --lines\n"
+                "  hogring data info kjv.txt --text vocabulary=chars\n"
+                "  hogring data info /usr/share/dict/words --text lines\n"
                 "  hogring data pack --data train.libsvm --out news.hrp\n"
                 "  hogring data verify news.hrp\n"
                 "  hogring data make sparse --out rcv1.libsvm --rows 100000\n"
-                "  hogring data make tokens kjv.txt --out kjv.npy --vocabulary chars\n"
+                "  hogring data make tokens kjv.txt --out kjv.npy --text vocabulary=chars\n"
                 "  hogring train --data news.hrp --model \"flatten, dense 20\"\n",
     .run = run,
 };

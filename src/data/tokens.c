@@ -17,7 +17,7 @@ enum hr_status hr_vocabulary_parse(const char *word, enum hr_vocabulary_kind *ou
             *out = (enum hr_vocabulary_kind)i;
             return HR_OK;
         }
-    return hr_fail(HR_E_USAGE, "--vocabulary %s: expected bytes or chars", word);
+    return hr_fail(HR_E_USAGE, "--text vocabulary=%s: expected bytes or chars", word);
 }
 
 const char *hr_vocabulary_name(enum hr_vocabulary_kind kind)
@@ -66,9 +66,10 @@ static size_t write_point(uint32_t point, char *out)
 
 static enum hr_status fail_at(const char *name, size_t at)
 {
-    return hr_fail(HR_E_FORMAT,
-                   "%s: byte %zu is no UTF-8; expected it for --vocabulary chars (bytes takes any)",
-                   name, at + 1);
+    return hr_fail(
+        HR_E_FORMAT,
+        "%s: byte %zu is no UTF-8; expected it for --text vocabulary=chars (bytes takes any)", name,
+        at + 1);
 }
 
 /* --- vocabularies --- */

@@ -35,6 +35,12 @@ static const struct hr_option data[] = {
           "share of the training samples, drawn by the seed, which are not trained on; the test "
           "set is read once, at the end",
           .said = "the test set", .commands = BOTH | HR_REPLAY, .models = HR_OF_ALL_MODELS),
+    PARTS("text", "KEY[=X],...",
+          "context=N: tokens of a sample, which a language model reads at once [128]; "
+          "vocabulary=bytes, or chars (characters of UTF-8): what a token is [bytes]; lines: a "
+          "list, as of words: its lines are shuffled, always alike, before the end of it is held "
+          "out; eval-tokens=N: how many of those held out are measured on, the first ones [131072]",
+          .commands = READERS | HR_DATA_MAKE),
     ROW("input", TEXT, input, "CxHxW", "1x28x28",
         "shape of a sample; bench, without --data: of random numbers",
         .commands = HR_BENCH_MODELS | HR_INSPECT),

@@ -139,7 +139,8 @@ struct hr_option {
     bool of_any; /* behind any value, as with[0].values: --timeout 30s:10s */
     /* The parameter is part of that option: all of its value, which says whose by what it reads as
      * (--test 0.2), or with values "=" behind its metavar and after a comma or a semicolon
-     * (--expect accuracy=0.9,digest=D; --timeline run.json,steps=5:7). */
+     * (--expect accuracy=0.9,digest=D; --timeline run.json,steps=5:7), a switch without it
+     * (--text lines,context=64). */
     bool part;
     struct hr_option_range range;
 

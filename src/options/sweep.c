@@ -338,28 +338,29 @@ static enum hr_status add_tune(struct hr_cli *cli, const char *value, const char
                    where, hr_printable(value).text, sizeof cli->tune);
 }
 
-/* The last part "KEY=..." of the value; else, of an option without a field, the part that reads all
- * of it. *at: where its own value begins. NULL: there is none. */
+/* The last part "KEY=..." of the value, or KEY of a switch; else, of an option without a field, the
+ * part that reads all of it. *from: where it begins. NULL: there is none. */
 static const struct hr_option *part_of(const struct hr_option *of, unsigned command,
-                                       const char *value, const char **at)
+                                       const char *value, const char **from)
 {
     const struct hr_option *row, *last = NULL, *all = NULL;
     double number;
-    *at = value;
+    *from = value;
     for (size_t i = 0; (row = hr_cli_option_at(i).row) != NULL; i++) {
         if (!row->part || strcmp(row->with[0].option, of->name) != 0 ||
             !hr_option_is_of(row, command))
             continue;
-        const size_t length = strlen(row->metavar);
         if (!row->with[0].values[0]) {
             if (row->kind == HR_OPTION_NUMBER ? hr_parse_number(value, &number) : !all)
                 all = row;
             continue;
         }
+        const size_t length = strlen(row->metavar);
         for (const char *key = value; key; key = strpbrk(key, ",;")) {
             key += *key == ',' || *key == ';';
-            if (key >= *at && !strncmp(key, row->metavar, length) && key[length] == '=') {
-                *at = key + length + 1;
+            if (key >= *from && !strncmp(key, row->metavar, length) &&
+                key[length] == (row->kind == HR_OPTION_FLAG ? '\0' : '=')) {
+                *from = key;
                 last = row;
             }
         }
@@ -370,14 +371,15 @@ static const struct hr_option *part_of(const struct hr_option *of, unsigned comm
 /* What stands before it is set, too. */
 static enum hr_status set_part(struct hr_cli *cli, enum hr_command_bit command,
                                const struct hr_option *of, const struct hr_option *part,
-                               const char *value, const char *at, const char *where)
+                               const char *value, const char *from, const char *where)
 {
-    const size_t key = at == value ? 0 : strlen(part->metavar) + 1;
-    const size_t before = (size_t)(at - value) - key;
-    char text[HR_PATH_MAX];
-    HR_TRY(hr_path(text, "%.*s", (int)(before ? before - 1 : 0), value));
-    HR_TRY(hr_sweep_set(cli, command, part->name, at, where));
-    return before ? hr_sweep_set(cli, command, of->name, text, where) : HR_OK;
+    const bool keyed = part->with[0].values[0];
+    const char *own = keyed ? from + strlen(part->metavar) + 1 : value;
+    char before[HR_PATH_MAX];
+    HR_TRY(hr_path(before, "%.*s", (int)(from > value ? from - value - 1 : 0), value));
+    HR_TRY(
+        hr_sweep_set(cli, command, part->name, part->kind == HR_OPTION_FLAG ? NULL : own, where));
+    return from > value ? hr_sweep_set(cli, command, of->name, before, where) : HR_OK;
 }
 
 enum hr_status hr_sweep_set(struct hr_cli *cli, enum hr_command_bit command, const char *name,
@@ -389,10 +391,10 @@ enum hr_status hr_sweep_set(struct hr_cli *cli, enum hr_command_bit command, con
         HR_TRY(hr_cli_refuse_empty(row, value, where));
     if (row && row->kind == HR_OPTION_OPTIONAL_TEXT && !strcmp(row->name, "tune"))
         return add_tune(cli, value ? value : HR_TUNE_USUAL, where); /* may be given several times */
-    const char *at;
-    const struct hr_option *part = row && value ? part_of(row, command, value, &at) : NULL;
+    const char *from;
+    const struct hr_option *part = row && value ? part_of(row, command, value, &from) : NULL;
     if (part)
-        return set_part(cli, command, row, part, value, at, where);
+        return set_part(cli, command, row, part, value, from, where);
     const bool list = row && is_list(row, value);
     if (row)
         drop_axis(cli, i);

@@ -109,7 +109,8 @@ struct hr_option_name hr_option_said(const struct hr_option *row, const char *va
     char name[64] = "";
     if (row->part) {
         snprintf(name, sizeof name, "%s%s", row->with[0].values[0] ? row->metavar : "",
-                 row->with[0].values);
+                 is_switch ? "" : row->with[0].values);
+        value = is_switch ? "" : value;
     } else if (row->parameter) {
         const struct hr_option *of = hr_train_option_find(row->with[0].option);
         const char *values = row->with[0].values;

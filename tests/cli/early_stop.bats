@@ -80,7 +80,7 @@ of() { json "$1" "d['runs'][0]['$2']"; }
 }
 
 @test "what means nothing is refused" {
-  refused 2 "--replace-head: of what?" train --replace-head
+  refused 2 "--init-weights replace-head: of what?" train --init-weights replace-head
   refused 2 "--early-stop loss: expected METRIC,PATIENCE" train --early-stop loss
   refused 2 "--keep-best losses: expected loss, accuracy" train --keep-best losses --checkpoint-dir "$TMP/c"
   refused 2 "--keep-best: where to?" train --keep-best loss

@@ -34,14 +34,14 @@ PY
 @test "a new head on a frozen body, under every strategy, also where workers are lost" {
   strokes
   hogring train --quiet --model "$layers 10" --checkpoint-dir "$TMP/body" --epochs 3 >/dev/null
-  tune=(--quiet --data "$TMP/strokes" --model "$layers 2" --init-weights "$TMP/body" --replace-head --freeze "1.*" --optimizer adamw --weight-decay 0.1 --workers 3 --batch-size 8 --epochs 3)
+  tune=(--quiet --data "$TMP/strokes" --model "$layers 2" --init-weights "$TMP/body,replace-head" --freeze "1.*" --optimizer adamw --weight-decay 0.1 --workers 3 --batch-size 8 --epochs 3)
   for strategy in $(strategies); do
     hogring train "${tune[@]}" --strategy $strategy --checkpoint-dir "$TMP/$strategy" --overwrite >/dev/null 2>"$TMP/stderr"
     for name in 1.weight 1.bias; do [ "$(tensor "$TMP/$strategy" $name)" = "$(tensor "$TMP/body" $name)" ]; done
   done
   [ "$(grep -c "keeps it so" "$TMP/stderr")" = 0 ]
   hogring train "${tune[@]}" --freeze "3.weight" --epochs 1 >/dev/null 2>"$TMP/stderr"
-  grep -qF -- "--replace-head: 3.weight is drawn from the seed, and --freeze keeps it so" "$TMP/stderr"
+  grep -qF -- "replace-head: 3.weight is drawn from the seed, and --freeze keeps it so" "$TMP/stderr"
   for strategy in local-sgd gossip elastic-averaging; do
     hogring train "${tune[@]}" --strategy $strategy --launch process --on-loss continue --inject kill:1@step=1 --checkpoint-dir "$TMP/$strategy" --overwrite --json "$TMP/out.json" >/dev/null 2>"$TMP/stderr"
     [ "$(json "$TMP/out.json" 'len(d["runs"][0]["losses"]), d["runs"][0]["frozen_params"], d["config"]["freeze"]')" = "(1, 780, '1.*')" ]
@@ -119,9 +119,9 @@ END
   sed '1s/b/e/' "$TMP/first.csv" >"$TMP/renamed.csv"
   hogring train --data "$TMP/first.csv" "${quick[@]}" --checkpoint-dir "$TMP/c" >/dev/null
   hogring train --data "$TMP/first.csv" "${quick[@]}" --init-weights "$TMP/c" >/dev/null
-  for head in "" --replace-head; do
-    refused 3 'turned.csv: has the columns that' train --data "$TMP/turned.csv" "${quick[@]}" --init-weights "$TMP/c" $head
-    refused 3 '(feature 1 is "b", there "a")' train --data "$TMP/moved.csv" "${quick[@]}" --init-weights "$TMP/c" $head
+  for head in "" ,replace-head; do
+    refused 3 'turned.csv: has the columns that' train --data "$TMP/turned.csv" "${quick[@]}" --init-weights "$TMP/c$head"
+    refused 3 '(feature 1 is "b", there "a")' train --data "$TMP/moved.csv" "${quick[@]}" --init-weights "$TMP/c$head"
   done
   refused 3 '(feature 1 is "b", there "a")' eval "$TMP/c" --data "$TMP/moved.csv"
   hogring train --data "$TMP/renamed.csv" "${quick[@]}" --init-weights "$TMP/c" >/dev/null 2>"$TMP/stderr"

@@ -75,7 +75,7 @@ END
   tail -c 4 "$TMP/w.safetensors" >"$TMP/last"
   [ "$(tail -c 4 "$TMP/c/latest/model.safetensors" | od -An -tx1)" = "$(od -An -tx1 "$TMP/last")" ]
   write_weights "$TMP/w9.safetensors" 9
-  refused 3 "--init-weights: $TMP/w9.safetensors: its tensors are not those of the model; unlike: 2.weight is (9, 64), expected (10, 64), 2.bias is (9), expected (10) (another model, or another --data?); --replace-head draws the last layer from the seed" train --model "$model" --init-weights "$TMP/w9.safetensors"
+  refused 3 "--init-weights: $TMP/w9.safetensors: its tensors are not those of the model; unlike: 2.weight is (9, 64), expected (10, 64), 2.bias is (9), expected (10) (another model, or another --data?); --init-weights FILE,replace-head draws the last layer from the seed" train --model "$model" --init-weights "$TMP/w9.safetensors"
   refused 3 "$TMP/none.safetensors" train --init-weights "$TMP/none.safetensors"
 }
 

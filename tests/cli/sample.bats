@@ -6,7 +6,7 @@ load support
 learn() {
   printf '%s' "$1" >"$TMP/t.txt"
   shift
-  hogring train --data "$TMP/t.txt" --context 8 --workers 1 --batch-size 2 --lr 0.3 --epochs 4 --quiet --checkpoint-dir "$TMP/m" \
+  hogring train --data "$TMP/t.txt" --text context=8 --workers 1 --batch-size 2 --lr 0.3 --epochs 4 --quiet --checkpoint-dir "$TMP/m" \
     --model "embedding 8, position, residual (layernorm, attention 2), layernorm, tied" "$@" >/dev/null
 }
 prose() { for i in $(seq 30); do printf 'the cat sat on the mat; '; done; }
@@ -24,7 +24,7 @@ prose() { for i in $(seq 30); do printf 'the cat sat on the mat; '; done; }
 }
 
 @test "JSON has each text and its tokens; a pipe gets bytes as they are" {
-  learn "$(prose)" --vocabulary bytes
+  learn "$(prose)" --text vocabulary=bytes
   hogring sample "$TMP/m" --temperature 9 --top-k 0 --tokens 300 --count 2 --json "$TMP/j" >"$TMP/out"
   python3 - "$TMP/j" "$TMP/out" <<'END'
 import json, sys
@@ -44,7 +44,7 @@ END
 }
 
 @test "what does not fit is refused in a line" {
-  learn "$(prose)" --vocabulary chars
+  learn "$(prose)" --text vocabulary=chars
   refused 3 'none of the 11 characters of the training text' sample "$TMP/m" --prompt 'the Cat'
   refused 3 'no UTF-8' sample "$TMP/m" --prompt "$(printf 'a\377')"
   refused 2 '--tokens' sample "$TMP/m" --tokens 0

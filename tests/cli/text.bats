@@ -2,7 +2,7 @@
 # Text as data, to every command: what works, and one line where it means nothing.
 load support
 
-tiny=(--context 8 --model "embedding 8, attention 2, tied" --batch-size 4)
+tiny=(--text context=8 --model "embedding 8, attention 2, tied" --batch-size 4)
 
 make_texts() {
   for i in {1..60}; do echo "the cat number $i sat on a mat"; done >"$TMP/cats.txt"
@@ -21,19 +21,19 @@ digest() { hogring train "${tiny[@]}" --max-steps 3 --quiet "$@" | sed -n 's/^we
   [ -n "$want" ]
   [ "$(digest --data "$TMP/folder")" = "$want" ]
   [ "$(digest --data "$TMP/cats.npy")" = "$want" ]
-  hogring data make tokens "$TMP/cats.txt" --out "$TMP/chars.npy" --lines --vocabulary chars
-  [ "$(digest --data "$TMP/chars.npy")" = "$(digest --data "$TMP/cats.txt" --lines --vocabulary chars)" ]
+  hogring data make tokens "$TMP/cats.txt" --out "$TMP/chars.npy" --text lines,vocabulary=chars
+  [ "$(digest --data "$TMP/chars.npy")" = "$(digest --data "$TMP/cats.txt" --text lines,vocabulary=chars)" ]
 }
 
 @test "a text larger than the memory allowed is mapped" {
   truncate -s 300M "$TMP/large.txt"
   [ -n "$(digest --data "$TMP/large.txt" --max-memory 32M)" ]
-  refused 3 "of memory, and there is" train "${tiny[@]}" --data "$TMP/large.txt" --max-memory 32M --lines
+  refused 3 "of memory, and there is" train "${tiny[@]}" --data "$TMP/large.txt" --max-memory 32M --text lines
 }
 
 @test "eval reads other texts by the model's own characters, all its checkpoints too" {
   make_texts
-  hogring train "${tiny[@]}" --data "$TMP/cats.txt" --vocabulary chars --max-steps 3 --checkpoint-dir "$TMP/d" --checkpoint-every 1 --quiet
+  hogring train "${tiny[@]}" --data "$TMP/cats.txt" --text vocabulary=chars --max-steps 3 --checkpoint-dir "$TMP/d" --checkpoint-every 1 --quiet
   hogring eval "$TMP/d" --json "$TMP/json" | grep -q "nats a token, perplexity 24, .* bits a byte"
   python3 -c 'import json,sys; d=json.load(open(sys.argv[1])); assert d["classes"] is None and d["test_accuracy"] is None and 23 < d["perplexity"] < 25 and d["test_text"] == {k: d[k] for k in ("perplexity", "bits_per_byte")} and d["test_scores"] is None' "$TMP/json"
   [ "$(hogring eval "$TMP/d" --all | grep -c "^ *[123] ")" -eq 3 ]
@@ -42,7 +42,7 @@ digest() { hogring train "${tiny[@]}" --max-steps 3 --quiet "$@" | sed -n 's/^we
   echo "THE CAT, and another one, and so on" >"$TMP/upper.txt"
   refused 3 'upper.txt: "T" (byte 1) is none of the 24 characters' eval "$TMP/d" --data "$TMP/upper.txt"
   tr a A <"$TMP/cats.txt" >"$TMP/upper.txt"
-  refused 3 "its tokens are others" train "${tiny[@]}" --data "$TMP/upper.txt" --vocabulary chars --init-weights "$TMP/d" --max-steps 3
+  refused 3 "its tokens are others" train "${tiny[@]}" --data "$TMP/upper.txt" --text vocabulary=chars --init-weights "$TMP/d" --max-steps 3
   refused 2 "hogring sample" predict "$TMP/d" --data "$TMP/cats.txt"
   refused 2 "--worst: is not supported for text" eval "$TMP/d" --worst 3
   refused 2 "--outputs: is not supported for text" eval "$TMP/d" --outputs "$TMP/x.npy"
@@ -58,9 +58,9 @@ digest() { hogring train "${tiny[@]}" --max-steps 3 --quiet "$@" | sed -n 's/^we
   hogring replay "$TMP/t" >"$TMP/said" 2>&1
   hogring gate "$TMP/r.json" >"$TMP/said" 2>&1
   hogring train "${on[@]}" --max-steps 3 --details 2>&1 >/dev/null | grep -q " [0-9.]*[kM]* tokens/s  allreduce, seed 1$"
-  hogring data info "$TMP/cats.txt" --context 8 --json "$TMP/info.json" >/dev/null
+  hogring data info "$TMP/cats.txt" --text context=8 --json "$TMP/info.json" >/dev/null
   [ "$(json "$TMP/info.json" '[(t["context"], t["vocabulary"], t["tokens"] > t["train_tokens"], t["guess_loss"] < 4) for t in [d["text"]]]')" = "[(8, 'bytes', True, True)]" ]
-  hogring data info "$TMP/cats.txt" --context 8 | grep -q "^test .* tokens, [0-9]* samples: .* sat on a mat"
+  hogring data info "$TMP/cats.txt" --text context=8 | grep -q "^test .* tokens, [0-9]* samples: .* sat on a mat"
   hogring forecast "${on[@]}" --strategies allreduce --workers 2 >"$TMP/said" 2>&1
   refused 2 "is not supported for text" compare "${on[@]}" --folds 3
   refused 2 "--normalize: is not supported for text" train "${on[@]}" --normalize
@@ -71,5 +71,5 @@ digest() { hogring train "${tiny[@]}" --max-steps 3 --quiet "$@" | sed -n 's/^we
   refused 2 "data make tokens" data pack --data "$TMP/cats.txt" --out "$TMP/x"
   refused 2 "--rows" data make tokens "$TMP/cats.txt" --out "$TMP/x.npy" --rows 3
   cp "$TMP/cats.txt" "$TMP/words"
-  refused 3 "--lines reads a list of words as text" train --data "$TMP/words"
+  refused 3 "--text lines reads a list of words as text" train --data "$TMP/words"
 }

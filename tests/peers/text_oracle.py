@@ -129,7 +129,7 @@ class Case:
             with open(f"{folder}/{name}.txt", "w") as file:
                 file.write("".join(self.alphabet[i] for i in self.ids))
         save_safetensors(f"{folder}/w.safetensors", self.net.state_dict())
-        hogring("train", "--data", f"{folder}/t.txt", "--test", f"{folder}/held.txt", "--vocabulary", "chars", "--context", self.T,
+        hogring("train", "--data", f"{folder}/t.txt", "--test", f"{folder}/held.txt", "--text", f"vocabulary=chars,context={self.T}",
                 "--model", self.text, "--workers", 1, "--batch-size", self.B, "--epochs", 1, "--optimizer", "sgd", "--lr", 0, "--momentum", 0.5,
                 "--init-weights", f"{folder}/w.safetensors", "--checkpoint-dir", f"{folder}/c", "--json", f"{folder}/run.json", "--quiet")
 

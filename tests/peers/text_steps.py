@@ -46,7 +46,7 @@ def hogring(command, model, text, workers):
     times = []
     for steps in STEPS[model]:
         wall, cpu, mib = run([command, "train", "--data", text, "--model", "gpt-" + model, "--workers", str(workers), "--batch-size",
-                              str(B), "--context", str(T), "--max-steps", str(steps), "--eval-tokens", str(T), "--quiet"])
+                              str(B), "--text", f"context={T},eval-tokens={T}", "--max-steps", str(steps), "--quiet"])
         times.append(wall if workers > 1 else cpu)
     few, many = STEPS[model]
     return 1000 * (times[1] - times[0]) / (many - few), mib - run([command, "--version"])[2]

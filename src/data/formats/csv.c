@@ -342,7 +342,7 @@ static enum hr_status read_layout(struct hr_csv_reader *r, const struct hr_data_
         return hr_fail(
             HR_E_FORMAT,
             "%s: line %zu: one column, expected at least two (, tab ; or | between them); "
-            "--lines reads a list of words as text",
+            "--text lines reads a list of words as text",
             r->name, r->line);
     if (layout->targets.count >= layout->columns)
         return hr_fail(HR_E_USAGE, "%s: --target: all %zu columns, expected one more to learn from",

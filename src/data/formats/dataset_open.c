@@ -100,10 +100,10 @@ static bool find_given(const struct hr_data_options *options, unsigned bits, str
         {"split group", HR_OPTION_GROUPS, hr_hold_out_group(options->split)[0]},
         {"split", HR_OPTION_SPLIT, options->split[0]},
         {"skip-bad-images", HR_OPTION_SKIP, options->skip_bad_images},
-        {"vocabulary", HR_OPTION_TOKENS, differ(options->vocabulary, defaults.vocabulary)},
-        {"context", HR_OPTION_TOKENS, options->context != defaults.context},
-        {"lines", HR_OPTION_TOKENS, options->lines},
-        {"eval-tokens", HR_OPTION_TOKENS, options->eval_tokens != defaults.eval_tokens},
+        {"text vocabulary", HR_OPTION_TOKENS, differ(options->vocabulary, defaults.vocabulary)},
+        {"text context", HR_OPTION_TOKENS, options->context != defaults.context},
+        {"text lines", HR_OPTION_TOKENS, options->lines},
+        {"text eval-tokens", HR_OPTION_TOKENS, options->eval_tokens != defaults.eval_tokens},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         *first = rows[i];

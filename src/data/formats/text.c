@@ -1,6 +1,6 @@
 /* Text: files that a language model learns to go on with (data/tokens.h), or the tokens that were
  * made of one (formats/token_file.h). What is held out for the test is the end of it: windows drawn
- * from all over would be what was trained on, but for a few tokens. Of lists of lines (--lines) the
+ * from all over would be what was trained on, but for a few tokens. Of lists of lines (lines) the
  * lines are shuffled first, always alike: the end of an alphabet is another language.
  *
  * Tokens that lie in a file as they are wanted, bytes of a text or those of a token file, are taken
@@ -156,7 +156,7 @@ static enum hr_status get_content(const struct hr_data_options *options, const c
     const bool chars = strcmp(options->vocabulary, defaults.vocabulary) != 0;
     if (!options->recipe && (options->lines || chars))
         return hr_fail(HR_E_USAGE, "--%s: is of text, and %s holds tokens that were made of it",
-                       options->lines ? "lines" : "vocabulary", path);
+                       options->lines ? "text lines" : "text vocabulary", path);
     HR_TRY(hr_token_file_parse(path, c->data, c->bytes, &c->view));
     return hr_token_file_meaning(path, c->view.count, &c->vocabulary, &c->text_bytes);
 }
@@ -403,7 +403,7 @@ static enum hr_status make_table(const struct text *t, const struct part *part, 
     if (split.count)
         return HR_OK;
     return hr_fail(HR_E_FORMAT,
-                   "%s: has %zu %stokens, expected at least %zu: one more than --context %zu",
+                   "%s: has %zu %stokens, expected at least %zu: one more than --text context=%zu",
                    t->name, part->end - part->first, what, tokens->context + 1, tokens->context);
 }
 
@@ -436,10 +436,10 @@ static enum hr_status open_text(const char *path, const struct hr_data_options *
 {
     struct text t = {.name = path, .options = options, .storage = storage};
     if (options->context < 1 || options->context > HR_MAX_CONTEXT)
-        return hr_fail(HR_E_USAGE, "--context %zu: expected 1 to %d", options->context,
+        return hr_fail(HR_E_USAGE, "--text context=%zu: expected 1 to %d", options->context,
                        HR_MAX_CONTEXT);
     if (!options->eval_tokens)
-        return hr_fail(HR_E_USAGE, "--eval-tokens 0: expected at least 1");
+        return hr_fail(HR_E_USAGE, "--text eval-tokens=0: expected at least 1");
     enum hr_status status = read_files(&t);
     if (status == HR_OK)
         status = fill_storage(&t);

@@ -212,7 +212,7 @@ static void compare_inputs(const struct hr_train_job *job, const struct hr_check
 static void log_head(const struct hr_train_job *job, size_t tensor)
 {
     const bool frozen = job->shared->optimizer.segments[tensor].role == HR_SEGMENT_FROZEN;
-    hr_log(frozen ? HR_LOG_WARNING : HR_LOG_INFO, "--replace-head: %s is drawn from the seed%s",
+    hr_log(frozen ? HR_LOG_WARNING : HR_LOG_INFO, "replace-head: %s is drawn from the seed%s",
            hr_model_tensor(job->model, tensor)->name,
            frozen ? ", and --freeze keeps it so: it is not trained" : "");
 }
@@ -236,7 +236,8 @@ static enum hr_status suggest_head(enum hr_status status, const struct hr_checkp
     take(checkpoint, model, true, params, &body);
     if (status != HR_E_FORMAT || body.missing.n || body.unlike.n)
         return status;
-    return hr_fail(status, "%s; --replace-head draws the last layer from the seed",
+    return hr_fail(status,
+                   "%s; --init-weights FILE,replace-head draws the last layer from the seed",
                    hr_error_message());
 }
 

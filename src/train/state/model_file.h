@@ -21,7 +21,7 @@ HR_CHECKED enum hr_status hr_saved_model(const struct hr_checkpoint *checkpoint,
  * fit. */
 HR_CHECKED enum hr_status hr_load_weights(const struct hr_checkpoint *checkpoint,
                                           const struct hr_model *model, float *params);
-/* Initial weights of a new run: --init-weights, with --replace-head but for the last layer; or
+/* Initial weights of a new run: --init-weights, with replace-head but for the last layer; or
  * drawn from the seed. */
 HR_CHECKED enum hr_status hr_init_weights(const struct hr_train_job *job, float *params);
 

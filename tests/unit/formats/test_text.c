@@ -136,7 +136,7 @@ static void tokens_made_elsewhere_are_numbers(void **state)
     data_refused("narrow.npy", &options, HR_E_FORMAT, "tokens are numbers, expected bytes");
     options.recipe = NULL;
     options.lines = true;
-    data_refused("narrow.npy", &options, HR_E_USAGE, "--lines");
+    data_refused("narrow.npy", &options, HR_E_USAGE, "--text lines");
 }
 
 static void files_that_hold_no_tokens_are_refused(void **state)
@@ -206,9 +206,9 @@ static void texts_that_are_too_short_or_no_utf8_are_refused(void **state)
     assert_int_equal(dataset.tokens.count, 28);
     hr_dataset_close(&dataset);
     options.context = 1000;
-    data_refused("t.txt", &options, HR_E_FORMAT, "one more than --context 1000");
+    data_refused("t.txt", &options, HR_E_FORMAT, "one more than --text context=1000");
     options.context = 0;
-    data_refused("t.txt", &options, HR_E_USAGE, "--context 0");
+    data_refused("t.txt", &options, HR_E_USAGE, "--text context=0");
     options = small();
     snprintf(options.classes, sizeof options.classes, "300");
     data_refused("t.txt", &options, HR_E_USAGE, "--classes: is not supported for text");
@@ -218,7 +218,7 @@ static void texts_that_are_too_short_or_no_utf8_are_refused(void **state)
     data_refused("t.txt", &options, HR_E_FORMAT, "byte 12 is no UTF-8");
     data_text("words", "one\ntwo\nthree\n");
     options = data_options();
-    data_refused("words", &options, HR_E_FORMAT, "--lines reads a list of words as text");
+    data_refused("words", &options, HR_E_FORMAT, "--text lines reads a list of words as text");
 }
 
 /* Tables may be called so; then their options say that they are. */
@@ -246,7 +246,7 @@ static void what_is_measured_is_no_more_than_asked_for(void **state)
     assert_int_equal(dataset.validation.count, 2);
     hr_dataset_close(&dataset);
     options.eval_tokens = 0;
-    data_refused("t.txt", &options, HR_E_USAGE, "--eval-tokens 0");
+    data_refused("t.txt", &options, HR_E_USAGE, "--text eval-tokens=0");
     options.eval_tokens = 1;
     options.test_all = 1;
     dataset = data_open("t.txt", &options);

@@ -76,6 +76,8 @@ static void wrong_lines_say_what_is_expected(void **state)
         {HR_TRAIN, "--expect f1=0.9,accuracy=0.5", "--expect f1=0.9: expected METRIC=X"},
         {HR_TRAIN, "--expect accuracy=", "--expect accuracy \"\": expected"},
         {HR_TRAIN, "--expect accuracy=high", "--expect accuracy high: expected a number"},
+        {HR_TRAIN, "--text line", "--text line: expected"},
+        {HR_TRAIN, "--lines", "--lines: is said in another way: --text lines"},
         {HR_TRAIN, "--test-data a.csv", "--test-data a.csv: is said in another way: --test a.csv"},
         {HR_COMPARE, "--seeds many", "--seeds many: expected a whole number"},
     };
@@ -124,6 +126,10 @@ static void parts_are_cut(void **state)
     CHECK_OK(parse(HR_TRAIN, "--search staleness=1,4;confirm=5,real"));
     assert_string_equal(cli.search, "staleness=1,4");
     assert_string_equal(cli.confirm, "5,real");
+    CHECK_OK(parse(HR_TRAIN, "--text lines,context=7 --init-weights a/b,replace-head"));
+    assert_true(cli.data_options.lines && cli.data_options.context == 7);
+    assert_true(cli.train.replace_head && hr_cli_was_given(&cli, "text"));
+    assert_string_equal(cli.train.init_weights, "a/b");
     CHECK_OK(hr_config_parse(&cli, HR_TRAIN, "f", "expect-rmse = 3\ntest = t.csv\n"));
     assert_true(cli.expect[HR_METRIC_RMSE] == 3 && hr_cli_was_given(&cli, "expect"));
     assert_string_equal(cli.data_options.test_data, "t.csv");
