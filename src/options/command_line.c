@@ -125,8 +125,9 @@ enum hr_status hr_cli_set(struct hr_cli *cli, enum hr_command_bit command, const
     HR_TRY(hr_option_set(row, (char *)cli + option.base, parameters.value, where));
     HR_TRY(note_inputs(row, parameters.value));
     cli->given[i] = true;
-    if (row->part)
-        hr_cli_mark_given(cli, row->with[0].option);
+    const size_t of = row->part ? hr_cli_option_find(row->with[0].option, command) : i;
+    if (hr_cli_option_at(of).row->kind == HR_OPTION_PARTS)
+        cli->given[of] = true;
     for (size_t k = 0; k < parameters.n; k++)
         if (parameters.text[k][0])
             HR_TRY(hr_cli_set(cli, command, parameters.row[k]->name, parameters.text[k], where));

@@ -169,10 +169,10 @@ static const struct hr_option results[] = {
         .commands = BOTH | HR_REPLAY),
     ROW("log", TEXT, log, "FILE.jsonl", NULL,
         "append each step of each worker, each evaluation, saves and losses as JSON Lines, whole "
-        "lines as they happen; --resume goes on with it (help log: fields)",
+        "lines as they happen; --resume goes on with it (help log: fields); FILE,every=N, or "
+        "every=N with --tensorboard: one step in N, with the times since the one before",
         .written = true, .commands = BOTH | HR_REPLAY, .models = HR_OF_ALL_MODELS),
-    ROW("log-every", COUNT64, log_every, "N", "1",
-        "--log, --tensorboard: one step in N; the times of a line are those since the one before",
+    ROW("log-every", COUNT64, log_every, "every", "1", "", HR_PART_OF("log", "="),
         .commands = BOTH | HR_REPLAY, .models = HR_OF_ALL_MODELS),
     ROW("tensorboard", TEXT, tensorboard, "DIR", NULL,
         "write loss, rate, accuracy and staleness for TensorBoard, a folder a run below DIR",

@@ -185,7 +185,7 @@ enum hr_status hr_keep_best_parse(const char *text, struct hr_early_stop *out)
     *out = (struct hr_early_stop){.asked = text[0], .patience = SIZE_MAX};
     if (!out->asked || hr_metric_parse(text, &out->metric))
         return HR_OK;
-    return hr_fail(HR_E_USAGE, "--keep-best %s: expected " METRICS, hr_printable(text).text);
+    return hr_fail(HR_E_USAGE, "--keep best=%s: expected " METRICS, hr_printable(text).text);
 }
 
 enum hr_status hr_check_early_stop(const struct hr_train_options *options)

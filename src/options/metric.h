@@ -95,7 +95,7 @@ struct hr_metric_text hr_metric_text(enum hr_metric metric, double value);
 struct hr_metric_text hr_target_text(enum hr_metric metric, double target);
 
 /* --- when it is enough ---
- * What --early-stop METRIC,PATIENCE[,MIN-DELTA] and --keep-best METRIC say.
+ * What --early-stop METRIC,PATIENCE[,MIN-DELTA] and --keep best=METRIC say.
  * Test:    tests/unit/session/test_best.c */
 
 struct hr_early_stop {
@@ -107,7 +107,7 @@ struct hr_early_stop {
 
 /* "" asks for nothing. HR_E_USAGE: option, text, and what was expected. */
 HR_CHECKED enum hr_status hr_early_stop_parse(const char *text, struct hr_early_stop *out);
-/* Of --keep-best: never stops. */
+/* Of --keep best=METRIC: never stops. */
 HR_CHECKED enum hr_status hr_keep_best_parse(const char *text, struct hr_early_stop *out);
 
 /* Is it measured of what is predicted, so many classes? HR_E_USAGE names `option`. */

@@ -72,7 +72,7 @@ static const char *const here[][2] = {
     {"early-stop", " patience early-stopping early "},
     {"checkpoint-dir", " save save-dir checkpoint "},
     {"checkpoint-every", " save-every "},
-    {"keep-best", " save-best best "},
+    {"keep", " save-best best "},
     {"resume", " load restore continue "},
     {"init-weights", " pretrained weights fine-tune pytorch "},
     {"json", " output "},

@@ -449,7 +449,7 @@ const struct hr_feature_pair hr_pairs[] = {
     PAIR(INIT, DUAL, SENSE, "its weights follow from its own variables", "--solver sgd"),
     PAIR(EARLY_STOP, DUAL, SENSE,
          "its weights follow from its own variables, and could not go on from the best ones",
-         "--solver sgd, or --keep-best"),
+         "--solver sgd, or --keep best=METRIC"),
     PAIR(HOT_COPIES, ONE_WORKER, SENSE, "it has the weights to itself", "several workers",
          .given = true),
 

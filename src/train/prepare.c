@@ -92,7 +92,7 @@ enum hr_status hr_task_check_metrics(const struct hr_train_options *options,
     HR_TRY(hr_early_stop_parse(options->early_stop, &rule));
     HR_TRY(hr_early_stop_fits(&rule, "early-stop", of, classes));
     HR_TRY(hr_keep_best_parse(options->keep_best, &rule));
-    return hr_early_stop_fits(&rule, "keep-best", of, classes);
+    return hr_early_stop_fits(&rule, "keep best", of, classes);
 }
 
 /* How gradients travel: in place or through the rings, over emulated links. */

@@ -68,7 +68,7 @@ HR_CHECKED enum hr_status hr_result_fill(struct hr_run *run);
  * are not looked at. Test: tests/cli/classes.bats */
 HR_CHECKED enum hr_status hr_task_check(const struct hr_train_options *options,
                                         const struct hr_dataset *dataset);
-/* --early-stop and --keep-best by what is measured of such labels. HR_E_USAGE. */
+/* --early-stop and --keep best=METRIC by what is measured of such labels. HR_E_USAGE. */
 HR_CHECKED enum hr_status hr_task_check_metrics(const struct hr_train_options *options,
                                                 const struct hr_dataset *dataset);
 

@@ -266,7 +266,7 @@ PY
   [ "$(json "$TMP/with.json" 'abs(d["balanced_accuracy"] - sum(c["recall"] for c in d["classes"]) / 2) < 1e-12')" = True ]
   [ "$(json "$TMP/with.json" 'abs(d["macro_f1"] - sum(c["f1"] for c in d["classes"]) / 2) < 1e-12 and 0.6 < d["roc_auc"] < 1')" = True ]
   # train measures the same, and chooses by it
-  hogring train --data "$TMP/rare.csv" --split stratified --model softmax --workers 2 --batch-size 8 --epochs 5 --class-weights balanced --keep-best roc_auc --checkpoint-dir "$TMP/run" --overwrite --json "$TMP/train.json" >"$TMP/out"
+  hogring train --data "$TMP/rare.csv" --split stratified --model softmax --workers 2 --batch-size 8 --epochs 5 --class-weights balanced --keep best=roc_auc --checkpoint-dir "$TMP/run" --overwrite --json "$TMP/train.json" >"$TMP/out"
   [ "$(json "$TMP/train.json" 'd["runs"][0]["test_scores"]')" = "$(json "$TMP/with.json" '{k: d[k] for k in ("balanced_accuracy", "macro_f1", "roc_auc")}')" ]
   [ "$(json "$TMP/train.json" 'd["runs"][0]["best"]["metric"], d["runs"][0]["best"]["value"] == max(p["test_scores"]["roc_auc"] for p in d["runs"][0]["curve"])')" = "('roc_auc', True)" ]
   grep -q balanced "$TMP/out"
@@ -277,7 +277,7 @@ PY
   ! grep -q balanced "$TMP/out" || return 1
   refused 2 "--early-stop roc_auc: is of 2 classes" train --data digits --early-stop roc_auc,3 --quiet
   for i in $(seq 30); do echo "$((i % 2)) $((i % 7 + 1)):1"; done >"$TMP/few.libsvm"
-  refused 2 "--keep-best macro_f1: is not measured of sparse" train --data "$TMP/few.libsvm" --strategy hogwild --model logistic --keep-best macro_f1 --checkpoint-dir "$TMP/none" --quiet
+  refused 2 "--keep best macro_f1: is not measured of sparse" train --data "$TMP/few.libsvm" --strategy hogwild --model logistic --keep best=macro_f1 --checkpoint-dir "$TMP/none" --quiet
   refused 2 "--class-weights: 3 numbers, expected 2" train --data "$TMP/rare.csv" --class-weights 1,2,3 --quiet
   for list in 1,1, 1e-60,1 "1, 1"; do refused 2 "--class-weights $list: expected balanced" train --data "$TMP/rare.csv" --class-weights "$list" --quiet; done
   refused 2 "--class-weights heavy" train --data "$TMP/rare.csv" --class-weights heavy --quiet

@@ -16,9 +16,9 @@ of() { json "$1" "d['runs'][0]['$2']"; }
 
 @test "the best is restored by threads, processes, in virtual time, recorded and replayed" {
   for strategy in allreduce ps-async hogwild local-sgd; do
-    hogring train "${own[@]}" "${stop[@]}" --strategy $strategy --quiet --record "$TMP/t" --launch process --checkpoint-dir "$TMP/$strategy" --keep-best loss --json "$TMP/a.json" >/dev/null
+    hogring train "${own[@]}" "${stop[@]}" --strategy $strategy --quiet --record "$TMP/t" --launch process --checkpoint-dir "$TMP/$strategy" --keep best=loss --json "$TMP/a.json" >/dev/null
     [ "$(json "$TMP/a.json" 'd["runs"][0]["best"]["stopped"], d["runs"][0]["best"]["restored"]')" = "(True, True)" ]
-    hogring replay "$TMP/t" --quiet --json "$TMP/b.json" --checkpoint-dir "$TMP/r" --overwrite --keep-best loss >/dev/null
+    hogring replay "$TMP/t" --quiet --json "$TMP/b.json" --checkpoint-dir "$TMP/r" --overwrite --keep best=loss >/dev/null
     [ "$(readlink "$TMP/r/best")" = "$(readlink "$TMP/$strategy/best")" ]
     for what in weights_digest best test_loss; do
       [ "$(of "$TMP/a.json" $what | sed 's/, .checkpoint.*//')" = "$(of "$TMP/b.json" $what | sed 's/, .checkpoint.*//')" ]
@@ -31,8 +31,8 @@ of() { json "$1" "d['runs'][0]['$2']"; }
 }
 
 @test "best stays, whatever --keep says; without a validation split a line says who looks at the test set" {
-  hogring train --model softmax --lr 2 --epochs 12 --quiet --checkpoint-dir "$TMP/c" --keep 1 --keep-best accuracy --json "$TMP/out.json" >/dev/null 2>"$TMP/stderr"
-  grep -qF -- "--keep-best chooses by the test set" "$TMP/stderr"
+  hogring train --model softmax --lr 2 --epochs 12 --quiet --checkpoint-dir "$TMP/c" --keep 1,best=accuracy --json "$TMP/out.json" >/dev/null 2>"$TMP/stderr"
+  grep -qF -- "--keep best chooses by the test set" "$TMP/stderr"
   [ "$(wc -l <"$TMP/stderr")" = 1 ]
   [ "$(ls "$TMP/c" | grep -c step-)" -le 2 ]
   best=$(of "$TMP/out.json" best)
@@ -42,7 +42,7 @@ of() { json "$1" "d['runs'][0]['$2']"; }
 }
 
 @test "best follows a run that goes on from an older checkpoint" {
-  some=(--model softmax --lr 2 --epochs 12 --quiet --checkpoint-dir "$TMP/c" --keep 0 --keep-best accuracy)
+  some=(--model softmax --lr 2 --epochs 12 --quiet --checkpoint-dir "$TMP/c" --keep 0,best=accuracy)
   hogring train "${some[@]}" >/dev/null 2>&1
   ln -sfn step-00000001 "$TMP/c/best" # as if it had been killed before it moved the link
   hogring train "${some[@]}" --resume --epochs 13 --json "$TMP/out.json" >/dev/null 2>&1
@@ -53,7 +53,7 @@ of() { json "$1" "d['runs'][0]['$2']"; }
 @test "a run that is cut inside of an epoch, and resumed, stops where one does that never was" {
   for rule in loss,2 accuracy,1; do
     rm -rf "$TMP"/[ab]
-    run=("${own[@]}" --early-stop "$rule" --keep-best "${rule%,*}" --quiet)
+    run=("${own[@]}" --early-stop "$rule" --keep best="${rule%,*}" --quiet)
     hogring train "${run[@]}" --checkpoint-dir "$TMP/a" --json "$TMP/a.json" >/dev/null
     for steps in 7 22 40 61; do # of 18 an epoch
       hogring train "${run[@]}" --checkpoint-dir "$TMP/b" --resume auto --max-steps $steps >/dev/null
@@ -82,8 +82,8 @@ of() { json "$1" "d['runs'][0]['$2']"; }
 @test "what means nothing is refused" {
   refused 2 "--init-weights replace-head: of what?" train --init-weights replace-head
   refused 2 "--early-stop loss: expected METRIC,PATIENCE" train --early-stop loss
-  refused 2 "--keep-best losses: expected loss, accuracy" train --keep-best losses --checkpoint-dir "$TMP/c"
-  refused 2 "--keep-best: where to?" train --keep-best loss
+  refused 2 "--keep best=losses: expected loss, accuracy" train --keep best=losses --checkpoint-dir "$TMP/c"
+  refused 2 "--keep best: where to?" train --keep best=loss
   hogring data make sparse --out "$TMP/rows" --rows 300 --features 90 >/dev/null
   refused 2 "--early-stop loss,3: not with --solver dual: its weights follow from its own variables" train --model logistic --data "$TMP/rows" --early-stop loss,3
   printf '%s\n' '0 1:3 2:1' '1 1:2 3:5' '0 2:4' >"$TMP/ratings"

@@ -150,7 +150,7 @@ flat() { tr -s ' \n' ' '; }
     [ "$(wc -l <"$TMP/found")" -le 40 ]
     [ "$(awk 'length > 80' "$TMP/found" | wc -l)" = 0 ]
   done <<'END'
-how do I save the best model?:--keep-best
+how do I save the best model?:--keep
 Early stopping:--early-stop
 learning rate warmup:--warmup-epochs
 is it fair:help tune

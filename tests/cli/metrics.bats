@@ -44,7 +44,7 @@ small=(--model softmax --quiet --epochs 2 --workers 3 --batch-size 16)
 
 @test "one step in N has a line, and the times of all of them" {
   hogring train "${small[@]}" --strategy allreduce --clock virtual --log "$TMP/a" >/dev/null
-  hogring train "${small[@]}" --strategy allreduce --clock virtual --log "$TMP/b" --log-every 10 >/dev/null
+  hogring train "${small[@]}" --strategy allreduce --clock virtual --log "$TMP/b,every=10" >/dev/null
   python3 - "$TMP/a" "$TMP/b" <<'END'
 import json, sys
 a, b = [[l for l in map(json.loads, open(f)) if l["event"] == "step"] for f in sys.argv[1:]]
@@ -148,8 +148,8 @@ END
   refused 2 "--tensorboard: $TMP/tb/allreduce/seed-1 is there already" train "${quick[@]}" --tensorboard "$TMP/tb"
   refused 2 "--log: $TMP/log is there already" compare "${quick[@]}" --log "$TMP/log"
   refused 3 "--log $TMP/none/log" train "${quick[@]}" --log "$TMP/none/log"
-  refused 2 "--log-every: of what?" train "${quick[@]}" --log-every 2
-  refused 2 "--log-every 0: expected 1 or more" train "${quick[@]}" --log-every 0 --log "$TMP/x"
+  refused 2 "--log every=N: of what?" train "${quick[@]}" --log every=2
+  refused 2 "--log every=0: expected 1 or more" train "${quick[@]}" --log "$TMP/x,every=0"
   refused 2 '--log "": expected FILE.jsonl' train "${quick[@]}" --log ""
   refused 2 '--tensorboard "": expected DIR' train "${quick[@]}" --tensorboard ""
   refused 2 "--overwrite: what?" train "${quick[@]}" --overwrite
@@ -188,7 +188,7 @@ ratings() { awk 'BEGIN { for (i = 0; i < 1500; i++) printf "%d %d:%.2f %d:%.2f\n
 values() { awk '{ $1 = NR % 17 + $1; print }' "$TMP/s" >"$TMP/v"; }
 rows_of() { case $1 in mf) echo "$TMP/r" ;; linear) echo "$TMP/v" ;; *) echo "$TMP/s" ;; esac; }
 
-@test "blocks of sparse models add up, change no bit, and lose nothing with --log-every" {
+@test "blocks of sparse models add up, change no bit, and lose nothing with every=N" {
   hogring data make sparse --out "$TMP/s" --rows 1500 >/dev/null
   ratings
   values
@@ -200,7 +200,7 @@ rows_of() { case $1 in mf) echo "$TMP/r" ;; linear) echo "$TMP/v" ;; *) echo "$T
     metrics log "$TMP/b" "$TMP/b.json"
     hogring "${a[@]}" --workers 3 --launch process --json "$TMP/c.json" --log "$TMP/c" --overwrite >/dev/null
     metrics log "$TMP/c" "$TMP/c.json"
-    hogring "${a[@]}" --workers 1 --log "$TMP/d" --log-every 1000 --overwrite >/dev/null
+    hogring "${a[@]}" --workers 1 --log "$TMP/d,every=1000" --overwrite >/dev/null
     python3 - "$TMP/b" "$TMP/d" ${m#*:} <<'END'
 import json, sys
 b, d = [[l for l in map(json.loads, open(f)) if l["event"] == "step"] for f in sys.argv[1:3]]

@@ -155,7 +155,7 @@ class Runs(unittest.TestCase):
             hogring.train(X, Y, json=folder + "/run.json", **QUICK)
             self.assertIn('"weights_digest"', Path(folder, "run.json").read_text())
             hogring.help("save the best model")
-        self.assertIn("--keep-best", said.getvalue())
+        self.assertIn("--keep", said.getvalue())
 
 class Ends(unittest.TestCase):
     """Each waits until the child trains, which it says in its log."""

@@ -123,7 +123,7 @@ PY
   refused 2 "--loss bce: not with --task regress: it is of classes" "${csv[@]}" --loss bce
   refused 2 "--classes: is not supported where values are predicted" "${csv[@]}" --classes 3
   refused 2 "there is no accuracy where values are predicted; expected rmse, mae, r2 or loss" "${csv[@]}" --early-stop accuracy,3
-  refused 2 "there is no rmse where classes are predicted; expected accuracy" train --keep-best rmse --checkpoint-dir "$TMP/k"
+  refused 2 "there is no rmse where classes are predicted; expected accuracy" train --keep best=rmse --checkpoint-dir "$TMP/k"
   refused 2 "--target: is not supported with --task classify" "${csv[@]}" --task classify
   refused 2 "--loss huber: not with --task classify or auto: it is of values" train --loss huber
   refused 2 "--time-to rmse=3: not with --task classify or auto: it is of values" train --time-to rmse=3

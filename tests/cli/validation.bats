@@ -49,7 +49,7 @@ run_of() { hogring train --quiet --model softmax --epochs 2 --workers 2 --valida
 @test "a file of its own validates, and the test set is read once, at the end" {
   heaps train 60 1; heaps held 20 2; heaps test 30 3
   run=(--data "$TMP/train" --test "$TMP/test" --validation "$TMP/held" --model "flatten, dense 9, relu, dense 3" --lr 0.2 --workers 2 --batch-size 8 --epochs 40)
-  hogring train --details "${run[@]}" --early-stop loss,3 --keep-best loss --checkpoint-dir "$TMP/c" --record "$TMP/t" --json "$TMP/out.json" 2>"$TMP/stderr" >/dev/null
+  hogring train --details "${run[@]}" --early-stop loss,3 --keep best=loss --checkpoint-dir "$TMP/c" --record "$TMP/t" --json "$TMP/out.json" 2>"$TMP/stderr" >/dev/null
   grep -qF "split    60 samples of $TMP/held to validate; the test set is read once, at the end" "$TMP/stderr"
   [ "$(grep -c "chooses by the test set" "$TMP/stderr")" = 0 ]
   [ "$(json "$TMP/out.json" '(lambda r: (r["validation_samples"], r["test_evaluations"], r["best"]["stopped"], {p["test_loss"] for p in r["curve"]}, d["config"]["data"]["train"]))(d["runs"][0])')" = "(60, 1, True, {None}, 180)" ]
@@ -116,7 +116,7 @@ run_of() { hogring train --quiet --model softmax --epochs 2 --workers 2 --valida
   done
   hogring eval "$TMP/c" --data "$TMP/rows" --test "$TMP/held" --features 200 --json "$TMP/e.json" >/dev/null
   [ "$(json "$TMP/e.json" '"%.6f %.6f" % (d["test_loss"], d["test_accuracy"])')" = "$(json "$TMP/out.json" '"%.6f %.6f" % (d["runs"][0]["validation_loss"], d["runs"][0]["validation_accuracy"])')" ] # features stand in another order
-  hogring train "${run[@]}" --validation 0.25 --keep-best loss --epochs 5 >/dev/null 2>&1 # dual
+  hogring train "${run[@]}" --validation 0.25 --keep best=loss --epochs 5 >/dev/null 2>&1 # dual
   hogring eval "$TMP/c/best" --data "$TMP/rows" --features 200 >/dev/null
   hogring compare --model logistic --data "$TMP/rows" --epochs 3 --validation 0.25 --quiet --json "$TMP/out.json" >/dev/null
   [ "$(json "$TMP/out.json" '[(r["test_evaluations"], r["validation_samples"]) for r in d["runs"]]')" = "[(1, 180), (1, 180)]" ]

@@ -704,10 +704,11 @@ const struct hr_field hr_result_rows[] = {
                 "evaluation on them; 0 and null without. test_loss and test_accuracy are then of "
                 "the final weights; null of a run that was interrupted"},
     {HR_OBJECT(RUN, "best", best, best_rows), HR_WHEN(RUN, best.metric[0]),
-     .meaning = "of --early-stop or --keep-best, else null: metric; the value and epoch of the "
-                "best evaluation; restored: the weights, losses and accuracies of this object are "
-                "those of that epoch; stopped: the run ended early, at epoch `ended`; checkpoint: "
-                "of --keep-best"},
+     .meaning =
+         "of --early-stop or --keep best=METRIC, else null: metric; the value and epoch of the "
+         "best evaluation; restored: the weights, losses and accuracies of this object are "
+         "those of that epoch; stopped: the run ended early, at epoch `ended`; checkpoint: "
+         "of --keep best=METRIC"},
     {.kind = HR_FIELD_FLAG, .offset = offsetof(RUN, best.stopped), .log = "stopped_early"},
     {HR_FIELD(RUN, "test_evaluations", test_evaluations),
      .meaning = "how often the test set was read: with a validation split once, at the end"},

@@ -1375,7 +1375,7 @@
         list(source.of, 'command').map(w => quoted(typeof w === 'string' ? w : '')).join(' ');
       const config = object(source.of, 'config'),
             options = Object.keys(config).filter(k => !isObject(config[k]));
-      const given = object(source.of, 'given'), option = ['option', k => `--${k}`];
+      const given = object(source.of, 'given'), option = ['option', k => k];
       const parts = [
         words ? el('pre', {class: 'command', tabindex: 0}, el('code', '', words)) : null,
         el('p', '',

@@ -89,7 +89,7 @@ void hr_waited_for_print(FILE *out, const struct hr_groups *groups);
 void hr_node_step_print(FILE *out, const struct hr_groups *groups);
 
 /* Which evaluation was the best, where a run ended early, and whose weights it has (--early-stop,
- * --keep-best): a line a run; nothing where nobody asked. */
+ * --keep best=METRIC): a line a run; nothing where nobody asked. */
 void hr_best_print(FILE *out, const struct hr_groups *groups);
 
 /* Which weights a comparison compares: those that each run ended with, or those of its best

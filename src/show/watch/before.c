@@ -141,7 +141,7 @@ void hr_hints_print_notes(const struct hr_dataset *dataset)
 static void hint_at_looking(const struct hr_cli *cli, const struct hr_dataset *dataset)
 {
     const struct hr_train_options *o = &cli->train;
-    const char *who = o->early_stop[0] ? "early-stop" : o->keep_best[0] ? "keep-best" : NULL;
+    const char *who = o->early_stop[0] ? "early-stop" : o->keep_best[0] ? "keep best" : NULL;
     if (who && !(o->validation_fraction > 0) && !dataset->validation.count)
         hr_log(HR_LOG_WARNING,
                "--%s chooses by the test set, so the test %s flatters what it chose; "

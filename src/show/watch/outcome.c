@@ -124,9 +124,9 @@ static enum hr_status check_metrics(const struct hr_cli *cli)
 {
     const bool wanted = cli->log[0] || cli->tensorboard[0];
     if (hr_cli_was_given(cli, "log-every") && !wanted)
-        return hr_fail(HR_E_USAGE, "--log-every: of what? give --log or --tensorboard too");
+        return hr_fail(HR_E_USAGE, "--log every=N: of what? give --log FILE or --tensorboard too");
     if (hr_cli_was_given(cli, "log-every") && !cli->log_every)
-        return hr_fail(HR_E_USAGE, "--log-every 0: expected 1 or more");
+        return hr_fail(HR_E_USAGE, "--log every=0: expected 1 or more");
     if (hr_cli_was_given(cli, "overwrite") && !wanted && !cli->train.checkpoint_dir[0])
         return hr_fail(HR_E_USAGE, "--overwrite: what? give --checkpoint-dir, --log or "
                                    "--tensorboard too");

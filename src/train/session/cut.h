@@ -160,7 +160,7 @@ struct hr_curve_point hr_cut_measured(const struct hr_cuts *cuts, struct hr_curv
 
 /* Losses, accuracy and epoch are the engine's; samples and seconds are filled in here, and whose
  * the measures are. The leader has written cut->trained before. A point that is the best so far is
- * saved (--keep-best); when too many are not, the run ends here (--early-stop). Once is as good as
+ * saved (--keep best=); when too many are not, the run ends here (--early-stop). Once is as good as
  * twice at one cut: its leader may have died on the way. */
 void hr_cut_add_point(const struct hr_cuts *cuts, struct hr_curve_point point);
 

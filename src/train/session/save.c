@@ -184,7 +184,7 @@ enum hr_status hr_history_check_best(const struct hr_checkpoint *checkpoint,
     const char *keep = hr_saved_option(checkpoint, "keep-best");
     struct hr_early_stop was;
     HR_TRY(hr_keep_best_parse(keep ? keep : "", &was));
-    HR_TRY(check_rule(checkpoint, "keep-best", &was, &cuts->keep_best));
+    HR_TRY(check_rule(checkpoint, "keep best", &was, &cuts->keep_best));
     HR_TRY(hr_early_stop_parse(stop ? stop : "", &was));
     HR_TRY(check_rule(checkpoint, "early-stop", &was, &cuts->early_stop));
     if (was.asked || !cuts->early_stop.asked || cuts->history.points == 0)

@@ -51,7 +51,7 @@ struct hr_saver {
     struct hr_claim claim; /* of options->checkpoint_dir; drop it at the end */
     struct {
         bool any;
-        uint64_t step; /* that `best` points at (--keep-best) */
+        uint64_t step; /* that `best` points at (--keep best=METRIC) */
     } best;
     /* The engine's own; its tensors are copied as soon as they are described: */
     size_t tensors;  /* at most, in either file */

@@ -93,7 +93,7 @@ static enum hr_status look_for_best(struct hr_sparse_run *run)
     HR_TRY(hr_early_stop_parse(o->early_stop, &cuts->early_stop));
     HR_TRY(hr_keep_best_parse(o->keep_best, &cuts->keep_best));
     HR_TRY(check_rule(&cuts->early_stop, "early-stop", cuts->values));
-    return check_rule(&cuts->keep_best, "keep-best", cuts->values);
+    return check_rule(&cuts->keep_best, "keep best", cuts->values);
 }
 
 static enum hr_status resolve_rate(struct hr_sparse_run *run)

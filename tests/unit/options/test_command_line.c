@@ -130,6 +130,12 @@ static void parts_are_cut(void **state)
     assert_true(cli.data_options.lines && cli.data_options.context == 7);
     assert_true(cli.train.replace_head && hr_cli_was_given(&cli, "text"));
     assert_string_equal(cli.train.init_weights, "a/b");
+    CHECK_OK(parse(HR_COMPARE, "--keep best=loss --log a.jsonl,every=9"));
+    assert_true(cli.train.keep == 3 && !hr_cli_was_given(&cli, "keep") && !cli.naxes);
+    assert_string_equal(cli.train.keep_best, "loss");
+    assert_true(cli.log_every == 9 && !strcmp(cli.log, "a.jsonl"));
+    CHECK_OK(parse(HR_COMPARE, "--keep 1,best=loss"));
+    assert_true(cli.train.keep == 1 && !cli.naxes);
     CHECK_OK(hr_config_parse(&cli, HR_TRAIN, "f", "expect-rmse = 3\ntest = t.csv\n"));
     assert_true(cli.expect[HR_METRIC_RMSE] == 3 && hr_cli_was_given(&cli, "expect"));
     assert_string_equal(cli.data_options.test_data, "t.csv");

@@ -75,7 +75,7 @@ static bool fits(const char *text, size_t n)
 {
     struct hr_early_stop rule;
     CHECK_OK(hr_keep_best_parse(text, &rule));
-    return hr_early_stop_fits(&rule, "keep-best", n ? HR_OF_CLASSES : HR_OF_VALUES, n) == HR_OK;
+    return hr_early_stop_fits(&rule, "keep best", n ? HR_OF_CLASSES : HR_OF_VALUES, n) == HR_OK;
 }
 
 static void a_rule_is_of_values_of_classes_or_of_two(void **state)

@@ -87,7 +87,7 @@ static void it_ends_with_the_weights_of_its_best_epoch(void **state)
         assert_int_equal(result.test_evaluations, 1);
         assert_true(isnan(result.curve[0].test_loss) && result.curve[0].validated);
         check_tested(&result, folder, "latest", kind->data);
-        if (strcmp(kind->model, "mf") != 0) { /* its MIN-DELTA is not --keep-best's */
+        if (strcmp(kind->model, "mf") != 0) { /* its MIN-DELTA is not --keep's */
             snprintf(best, sizeof best, "step-%08zu",
                      (size_t)(result.best.epoch *
                                   (double)(kind->data->train.count - result.validation_samples) +
