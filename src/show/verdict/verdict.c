@@ -701,7 +701,7 @@ void hr_say_command(FILE *out, const char *what, const struct hr_proposal *comma
                 n++;
             else
                 quoted ^= word[n] == '\'';
-        if (width && column + n + 3 > width && column > 4) {
+        if (width && column + n + (word[n] ? 3 : 1) > width && column > 4) { /* " \\" */
             fputs("\\\n    ", out);
             column = 4;
         }
