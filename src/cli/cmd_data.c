@@ -366,7 +366,8 @@ static enum hr_status dispatch(const struct hr_cli *cli)
             continue;
         const struct hr_option *row = hr_cli_given_beyond(cli, jobs[i].bit);
         if (row)
-            return hr_fail(HR_E_USAGE, "--%s: is not supported for data %s", row->name, job);
+            return hr_fail(HR_E_USAGE, "%s: is not supported for data %s", hr_option_name(row).text,
+                           job);
         return jobs[i].run(cli, name);
     }
     return hr_fail(HR_E_USAGE, "data%s%s: expected data pack, data verify, data info or data make",

@@ -160,7 +160,8 @@ static enum hr_status check_beside(const struct hr_option *row, const struct hr_
                                    bool sparse)
 {
     if (!is_of_model(row, sparse))
-        return hr_fail(HR_E_USAGE, "--%s: is not supported with --model %s%s", row->name, o->model,
+        return hr_fail(HR_E_USAGE, "%s: is not supported with --model %s%s",
+                       hr_option_name(row).text, o->model,
                        sparse ? "" : " (it belongs to " SPARSE_MODELS ")");
     if (row != hr_train_option_find(row->name))
         return HR_OK; /* no option of training */

@@ -651,7 +651,7 @@ static void write_belongings(FILE *out)
     const struct hr_option *row;
     for (size_t i = 0; (row = hr_train_option_at(i)) != NULL; i++) {
         if (row->needs.option)
-            fprintf(out, "--%s :: with --%s\n", row->name, row->needs.option);
+            fprintf(out, "%s :: with --%s\n", hr_option_name(row).text, row->needs.option);
         if (!row->with[0].option || row->parameter)
             continue;
         fprintf(out, "--%s ::", row->name);

@@ -350,19 +350,16 @@ static const struct hr_option *part_of(const struct hr_option *of, unsigned comm
         if (!row->part || strcmp(row->with[0].option, of->name) != 0 ||
             !hr_option_is_of(row, command))
             continue;
-        if (!row->with[0].values[0]) {
-            if (row->kind == HR_OPTION_NUMBER ? hr_parse_number(value, &number) : !all)
-                all = row;
-            continue;
-        }
+        const bool keyed = row->with[0].values[0], is_switch = row->kind == HR_OPTION_FLAG;
         const size_t length = strlen(row->metavar);
-        for (const char *key = value; key; key = strpbrk(key, ",;")) {
-            key += *key == ',' || *key == ';';
-            if (key >= *from && !strncmp(key, row->metavar, length) &&
-                key[length] == (row->kind == HR_OPTION_FLAG ? '\0' : '=')) {
-                *from = key;
-                last = row;
-            }
+        if (!keyed && (row->kind == HR_OPTION_NUMBER ? hr_parse_number(value, &number) : !all))
+            all = row;
+        for (const char *key = keyed ? *from : NULL, *end; key; key = *end ? end + 1 : NULL) {
+            end = key + strcspn(key, ",;");
+            if (strncmp(key, row->metavar, length) != 0 || key[length] != (is_switch ? '\0' : '='))
+                continue;
+            *from = key;
+            last = row;
         }
     }
     return last ? last : all;

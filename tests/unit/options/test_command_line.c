@@ -76,6 +76,7 @@ static void wrong_lines_say_what_is_expected(void **state)
         {HR_TRAIN, "--expect f1=0.9,accuracy=0.5", "--expect f1=0.9: expected METRIC=X"},
         {HR_TRAIN, "--expect accuracy=", "--expect accuracy \"\": expected"},
         {HR_TRAIN, "--expect accuracy=high", "--expect accuracy high: expected a number"},
+        {HR_TRAIN, "--text ,,lines,", "--text ,,lines,: expected"},
         {HR_TRAIN, "--text line", "--text line: expected"},
         {HR_TRAIN, "--lines", "--lines: is said in another way: --text lines"},
         {HR_TRAIN, "--test-data a.csv", "--test-data a.csv: is said in another way: --test a.csv"},
