@@ -32,15 +32,10 @@ static inline vec hr_bf16_rounded(vec x)
 #else
 static inline vec hr_bf16_rounded(vec x)
 {
-    union {
-        vec v;
-        bits b;
-    } is = {.v = x};
-    const bits size = is.b & INT32_MAX, sign = is.b & INT32_MIN;
-    const bits value = is.b + 0x7fff + (is.b >> 16 & 1);
+    const bits all = (bits)x, size = all & INT32_MAX;
     const bits nan = size > 0x7f800000, denormal = size < 0x800000;
-    is.b = ((nan & (is.b | 0x400000)) | (denormal & sign) | (~(nan | denormal) & value)) & -65536;
-    return is.v;
+    const bits value = all + (~nan & (0x7fff + (all >> 16 & 1)));
+    return (vec)((value | (nan & 0x400000)) & ~(denormal & INT32_MAX) & -65536);
 }
 #endif
 
