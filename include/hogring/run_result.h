@@ -79,14 +79,14 @@ struct hr_loss {
     char how[160], host[64]; /* host: where it lived, of several machines; else "" */
 };
 
-/* Of --early-stop and --keep-best: which evaluation of the curve was the best. */
+/* Of --early-stop and --keep best: which evaluation of the curve was the best. */
 struct hr_best_evaluation {
     char metric[16];       /* loss, accuracy; "": nobody asked */
     double value, epoch;   /* NaN: no evaluation was a number */
     bool restored;         /* the weights are its weights, and so are the run's losses */
     bool stopped;          /* --early-stop ended the run */
     double ended;          /* the epoch at which it ended */
-    char checkpoint[1100]; /* `best` of the folder; "" without --keep-best */
+    char checkpoint[1100]; /* `best` of the folder; "" without --keep best=METRIC */
 };
 
 /* A stage of the workers' pipelines: the k-th of each. Sums over all workers. */

@@ -1,7 +1,7 @@
 /* record.h - --record: the trace of a run, written while it goes on (the file: trace/trace.h).
  *
  *     launcher   hr_record_begin       after the state is initialised, before ranks start
- *     owner      hr_shard_note after each input; of hogwild: hr_record_log
+ *     owner      hr_shard_take_and_note: each input; of hogwild: hr_record_log
  *     launcher   hr_record_end, or hr_record_abandon
  *
  * Owners: a parameter server's shards, each with the inputs that it took (strategy.h, hr_taken), or
