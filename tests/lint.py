@@ -16,7 +16,7 @@
 - the words and the cases that tests/PROMISES.md names are there
 - atomics stand in shm/atom.h alone; exit() and printf() in bench, cli, report, views and base/log alone
 """
-import re, subprocess, sys
+import base64, hashlib, re, subprocess, sys
 from pathlib import Path
 
 # Rooms of src/ in their order, and the folders of each in theirs. A room that is named as one of its folders is that folder.
@@ -221,6 +221,14 @@ def check_calls(build):
     for file in sorted(set().union(*listed) - set().union(*still)):
         complain("tests/lint.py", 1, f"{file} is in no circle any more: take it from CIRCLES")
 
+def check_page():
+    """A browser runs the page's script only where the policy of page.html has its hash."""
+    page = Path("src/show/page")
+    there = re.search(r"'sha256-([^']+)'", (page / "page.html").read_text())
+    real = base64.b64encode(hashlib.sha256((page / "script.js").read_bytes()).digest()).decode()
+    if not there or there[1] != real:
+        complain(page / "page.html", 1, f"script.js has another hash: sha256-{real}")
+
 def main():
     compiler = sys.argv[1] if len(sys.argv) > 1 else "cc"
     files = sorted(p for top in ("src", "include", "tests") for pattern in ("*.[ch]", "*.[ch]pp") for p in Path(top).rglob(pattern) if "peers" not in p.parts)
@@ -240,6 +248,7 @@ def main():
             complain(path, 1, f"does not begin with /* {path.name} - ")
     check_headers_alone([p for p in files if p.suffix == ".h" and p.parts[0] != "tests" and not p.name.endswith("_mpi.h")], compiler, first_includes(files))
     check_tags(p for p in files if p.parts[0] != "tests")
+    check_page()
     check_rooms()
     check_readmes()
     check_promises()
