@@ -170,7 +170,7 @@ class Ends(unittest.TestCase):
             thread = threading.Thread(target=wait_and_end)
             thread.start()
             try:
-                hogring.train(X, Y, **{**QUICK, "epochs": 10**6, "log": folder + "/log", "log_every": 10**6, "checkpoint_dir": folder + "/c"})
+                hogring.train(X, Y, **{**QUICK, "epochs": 10**6, "log": folder + "/log,every=1000000", "checkpoint_dir": folder + "/c"})
             finally:
                 thread.join()
                 self.saved = os.path.exists(folder + "/c/latest")
