@@ -95,8 +95,8 @@ static void share_batch(struct hr_train_options *o)
 }
 
 /* Make it, say it on stderr unless quiet, and begin to watch memory. Nothing without --forecast. */
-static enum hr_status foretell(const struct hr_cli *cli, const struct hr_dataset *dataset,
-                               struct hr_forecast_check *out)
+static enum hr_status forecast_begin(const struct hr_cli *cli, const struct hr_dataset *dataset,
+                                     struct hr_forecast_check *out)
 {
     char speed[HR_HUMAN_MAX], low[HR_HUMAN_MAX], high[HR_HUMAN_MAX];
     const size_t tokens = dataset->tokens.context;
@@ -363,7 +363,7 @@ static enum hr_status get_ready(struct hr_cli *cli, struct hr_machines *machines
     HR_TRY(hr_metrics_check(request));
     HR_TRY(hr_cli_open_data(cli, machines, dataset));
     HR_TRY(hr_outcome_check_task(cli, dataset));
-    return foretell(cli, dataset, check);
+    return forecast_begin(cli, dataset, check);
 }
 
 static enum hr_status train(struct hr_cli *cli, struct hr_dataset *dataset,
