@@ -294,7 +294,10 @@ static bool is_news(struct hr_stall *stall, size_t c)
     const bool stopped = hr_waits_is_stopped(&stall->waits, c);
     if (view->over)
         return false;
-    const bool holds_up = hr_waits_longest(&stall->waits, c) >= stall->waits.rules.warn_ns;
+    const int64_t warn = stall->waits.rules.warn_ns;
+    /* Who was named and goes on has its time again: a waiter may only be late to see it. */
+    const bool holds_up = hr_waits_longest(&stall->waits, c) >= warn &&
+                          stall->waits.now - said->went_on_at >= warn;
     const bool news =
         (stopped && !said->reported_stop) ||
         (holds_up && !said->reported && !said->reported_before && !said->reported_stop);
@@ -335,6 +338,7 @@ static bool say_who_goes_on(struct hr_stall *stall, char *text, size_t size)
         if (!said->goes_on)
             continue;
         said->said = said->goes_on = false;
+        said->went_on_at = stall->waits.now;
         if (view->stopped)
             continue;
         rank_view_name(r, view, name, sizeof name);

@@ -107,7 +107,7 @@ struct hr_said_rank {
     bool reported, reported_before; /* it was waited for too long in this step; in the one before */
     bool reported_stop;             /* and since it is stopped */
     bool said, goes_on;             /* a line was about it; it has moved since */
-    int64_t said_since;
+    int64_t said_since, went_on_at;
 };
 
 struct hr_stall {

@@ -99,6 +99,26 @@ static void who_computes_while_the_others_wait_is_named_once(void **state)
     check_said(&run, "");
 }
 
+/* Bounded staleness: rank 0 is ahead, and sleeps on while rank 1 catches up. */
+static void who_moves_again_is_not_named_for_a_waiter_that_sleeps_on(void **state)
+{
+    struct run run;
+    (void)state;
+    begin(&run, 2, (struct hr_wait_rules){.workers = 2, .waits = HR_WAITS_FOR_STEP});
+    pass(&run, 15, "w7 c2");
+    check_said(&run, COMPUTES("1", "101", "2", "10.0") "; rank 0 has waited 10.0 s for it "
+                                                       "(--timeout T:WARN)\n");
+    for (int step = 3; step <= 7; step++) {
+        char both[16];
+        snprintf(both, sizeof both, "w7 c%d", step);
+        pass(&run, 0.1, both);
+    }
+    check_said(&run, "+ rank 1 (pid 101) goes on after 15.0 s\n");
+    pass(&run, 20, "w7 c7"); /* and sleeps again */
+    check_said(&run, COMPUTES("1", "101", "7", "9.6") "; rank 0 has waited 25.0 s for it "
+                                                       "(--timeout T:WARN)\n");
+}
+
 static void gradients_that_are_long_for_all_are_no_stall(void **state)
 {
     struct run run;
@@ -365,6 +385,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_computes_while_the_others_wait_is_named_once),
+        cmocka_unit_test(who_moves_again_is_not_named_for_a_waiter_that_sleeps_on),
         cmocka_unit_test(gradients_that_are_long_for_all_are_no_stall),
         cmocka_unit_test(who_communicates_for_long_is_no_stall),
         cmocka_unit_test(who_is_slow_in_every_step_is_named_in_the_first),
