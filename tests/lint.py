@@ -30,7 +30,7 @@ ROOMS = {
     "options": ["options"],
     "train": ["session", "sparse", "stages", "worker", "drive", "serial", "virtual", "state", "train"],
     "model": ["net", "predict", "sample", "export"],
-    "show": ["report", "verdict", "json", "manual", "metrics", "page", "plot", "timeline", "answers", "views", "watch"],
+    "show": ["report", "verdict", "json", "manual", "metrics", "page", "plot", "timeline", "views", "watch"],
     "experiment": ["compare", "forecast", "policy", "gate", "bench", "verify"],
     "cli": ["cli"],
 }

@@ -20,7 +20,7 @@
 #include "json/documents.h"
 #include "report/report.h"
 #include "json/value.h"
-#include "answers/answers.h"
+#include "cli/worst.h"
 #include "session/reading.h"
 #include "session/saved.h"
 #include "train/evaluate.h"

@@ -67,3 +67,23 @@ void hr_meaning_apply(const struct hr_meaning *meaning, size_t count, const floa
     for (size_t i = 0; i < count; i++)
         apply_row(meaning, outputs + i * meaning->outputs, columns + i * meaning->columns);
 }
+
+static bool is_before(float a, float b)
+{
+    return isnan(b) ? !isnan(a) : a > b;
+}
+
+void hr_meaning_rank(const float *x, size_t columns, size_t n, size_t *ranked)
+{
+    size_t have = 0;
+    for (size_t c = 0; c < columns; c++) {
+        size_t at = have;
+        while (at > 0 && is_before(x[c], x[ranked[at - 1]]))
+            at--;
+        if (at == n)
+            continue;
+        have += have < n;
+        memmove(&ranked[at + 1], &ranked[at], (have - at - 1) * sizeof *ranked);
+        ranked[at] = c;
+    }
+}

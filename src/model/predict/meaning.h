@@ -32,4 +32,8 @@ struct hr_meaning hr_meaning_of(const char *model, enum hr_loss_kind loss, size_
 void hr_meaning_apply(const struct hr_meaning *meaning, size_t count, const float *outputs,
                       float *columns);
 
+/* ranked (n) out, n at most the columns: those of a row x (columns) from the largest on, the first
+ * of equals first; not a number: last. */
+void hr_meaning_rank(const float *x, size_t columns, size_t n, size_t *ranked);
+
 #endif

@@ -4,7 +4,6 @@
 
 #include "support/check.h"
 #include "predict/meaning.h"
-#include "answers/answers.h"
 
 static void outputs_become_probabilities(void **state)
 {
@@ -47,15 +46,12 @@ static void a_single_output_is_two_classes_or_a_score(void **state)
 static void columns_are_ranked(void **state)
 {
     (void)state;
-    float columns[5] = {0.1f, 0.4f, NAN, 0.4f, 0.2f};
-    uint32_t answer = 1;
-    const struct hr_prediction p = {
-        .count = 1, .ncolumns = 5, .classes = 5, .columns = columns, .answers = &answer};
+    const float columns[5] = {0.1f, 0.4f, NAN, 0.4f, 0.2f};
     size_t ranked[5];
-    hr_prediction_rank(&p, 0, 5, ranked);
+    hr_meaning_rank(columns, 5, 5, ranked);
     assert_memory_equal(ranked, ((size_t[]){1, 3, 4, 0, 2}), sizeof ranked);
     memset(ranked, 0, sizeof ranked);
-    hr_prediction_rank(&p, 0, 2, ranked);
+    hr_meaning_rank(columns, 5, 2, ranked);
     assert_memory_equal(ranked, ((size_t[]){1, 3, 0, 0, 0}), sizeof ranked);
 }
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "support/check.h"
-#include "answers/answers.h"
+#include "cli/worst.h"
 
 static bool is_dark(const struct hr_canvas *canvas, size_t x, size_t y)
 {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "support/check.h"
-#include "answers/answers.h"
+#include "cli/worst.h"
 
 static float outputs[] = {2, 0, 0, 0, 3, 0, 0, 0, 1, NAN, 0, 0, 1, 1, 0};
 static uint32_t labels[] = {0, 2, 2, 1, 1}, answers[] = {0, 1, 2, UINT32_MAX, 0};

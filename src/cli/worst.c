@@ -1,5 +1,5 @@
 /* The samples with the largest loss: found, as a table and JSON, drawn as a sheet of images. */
-#include "answers/answers.h"
+#include "cli/worst.h"
 
 #include <math.h>
 #include <png.h>
