@@ -14,7 +14,7 @@
 - in bats files nothing stands that fails unnoticed
 - a source or header that a comment names exists (system headers stand in <>), and so does every file that a README names
 - the words and the cases that tests/PROMISES.md names are there
-- atomics stand in shm/atom.h alone; exit() and printf() in bench, cli, report, views and base/log alone
+- atomics stand in shm/atom.h alone; exit() and printf() in bench, cli, report and base/log alone
 """
 import base64, hashlib, re, subprocess, sys
 from pathlib import Path
@@ -30,7 +30,7 @@ ROOMS = {
     "options": ["options"],
     "train": ["session", "sparse", "stages", "worker", "drive", "serial", "virtual", "state", "train"],
     "model": ["net", "predict", "sample", "export"],
-    "show": ["report", "verdict", "json", "manual", "metrics", "page", "plot", "timeline", "views", "watch"],
+    "show": ["report", "verdict", "json", "manual", "metrics", "page", "plot", "timeline", "watch"],
     "experiment": ["compare", "forecast", "policy", "gate", "bench", "verify"],
     "cli": ["cli"],
 }
@@ -87,7 +87,7 @@ def check_words(path, lines):
             complain(path, number, f"{len(line)} columns")
         if re.search(r"\batomic_(load|store|fetch|exchange|compare)|_Atomic\b|memory_order", line) and path.parts[0] == "src" and name != "src/comm/shm/atom.h":
             complain(path, number, "atomics belong into shm/atom.h")
-        if path.parts[0] == "src" and path.suffix in (".c", ".h") and path.parts[-2] not in ("bench", "cli", "report", "views") and name not in ("src/base/log.c", "src/base/error.c"):
+        if path.parts[0] == "src" and path.suffix in (".c", ".h") and path.parts[-2] not in ("bench", "cli", "report") and name not in ("src/base/log.c", "src/base/error.c"):
             if re.search(r"(?<![a-z_])(exit|printf|puts)\(", line):
                 complain(path, number, "prints or exits below cli")
 

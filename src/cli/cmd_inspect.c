@@ -5,28 +5,146 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/printable.h"
+#include "base/text.h"
 #include "cli/commands.h"
 #include "terminal/output.h"
-#include "views/views.h"
 #include "export/onnx.h"
 #include "export/pytorch.h"
 #include "formats/formats.h"
 #include "hogring/checkpoint.h"
+#include "nn/model.h"
+#include "nn/model_text.h"
 #include "session/saved.h"
-#include "base/printable.h"
 #include "json/value.h"
 #include "terminal/grid.h"
 
-/* A tensor's shape as "(256, 784)"; "()" for a scalar. */
-static void shape_text(const struct hr_tensor *tensor, char *text, size_t size)
+/* A shape as "(256, 784)"; "()" for a scalar. */
+static void shape_text(const size_t *shape, size_t ndim, char *text, size_t size)
 {
-    size_t used = (size_t)snprintf(text, size, "(");
-    for (size_t d = 0; d < tensor->ndim && used < size; d++)
-        used +=
-            (size_t)snprintf(text + used, size - used, "%s%zu", d ? ", " : "", tensor->shape[d]);
-    if (used < size)
-        snprintf(text + used, size - used, ")");
+    snprintf(text, size, "(");
+    for (size_t d = 0; d < ndim; d++)
+        hr_append(text, size, "%s%zu", d ? ", " : "", shape[d]);
+    hr_append(text, size, ")");
 }
+
+static json_t *shape_json(const size_t *shape, size_t ndim)
+{
+    json_t *list = json_array();
+    for (size_t d = 0; d < ndim; d++)
+        json_array_append_new(list, json_integer((json_int_t)shape[d]));
+    return list;
+}
+
+/* --- a model --- */
+
+/* Sums over the layers, and memory in bytes for a batch. */
+struct totals {
+    size_t params, statistics, parameter_bytes, workspace_bytes;
+    double madds;
+};
+
+/* --input, as "1x28x28". */
+static enum hr_status parse_input(const char *text, struct hr_shape *out)
+{
+    char end;
+    if (text[0] != '-' &&
+        sscanf(text, "%zux%zux%zu%c", &out->channels, &out->height, &out->width, &end) == 3)
+        return HR_OK;
+    return hr_fail(HR_E_USAGE, "--input %s: expected channels, height and width, as 1x28x28", text);
+}
+
+static struct totals totals_of(const struct hr_model *model, size_t batch)
+{
+    struct totals totals = {.parameter_bytes = hr_model_param_count(model) * sizeof(float),
+                            .workspace_bytes = hr_workspace_bytes(model, batch, NULL)};
+    for (size_t i = 0; i < hr_model_layer_count(model); i++) {
+        const struct hr_layer_info info = hr_model_layer(model, i);
+        totals.params += info.params;
+        totals.statistics += info.statistics;
+        totals.madds += info.madds;
+    }
+    return totals;
+}
+
+static void write_layer(FILE *cells, const struct hr_layer_info *info)
+{
+    char shape[60];
+    shape_text(info->shape, info->ndim, shape, sizeof shape);
+    fprintf(cells, "%s\t%s\t%s\t%zu\t%.0f\n", info->path, info->text, shape, info->params,
+            info->madds);
+}
+
+static void print_table(const struct hr_model *model, const struct totals *totals, size_t batch)
+{
+    struct hr_grid table;
+    hr_grid_begin(&table, "-path\t-layer\toutput\tparameters\tmultiply-adds");
+    for (size_t i = 0; i < hr_model_layer_count(model); i++) {
+        const struct hr_layer_info info = hr_model_layer(model, i);
+        write_layer(table.cells, &info);
+    }
+    fprintf(table.cells, "total\t\t\t%zu\t%.0f\n", totals->params, totals->madds);
+    hr_grid_end(&table, stdout, 0);
+    putchar('\n');
+    printf("running statistics   %zu numbers, not trained\n", totals->statistics);
+    printf("a sample             %.4g MFLOP forward, %.4g MFLOP forward and backward\n",
+           2e-6 * totals->madds, 2e-6 * hr_model_madds(model));
+    printf("parameters           %.2f MiB\n", (double)totals->parameter_bytes / (1 << 20));
+    printf(
+        "to train %-4zu at once %.2f MiB: input, activations, gradients of activations, scratch\n",
+        batch, (double)totals->workspace_bytes / (1 << 20));
+}
+
+static json_t *table_json(const struct hr_model *model, const struct totals *totals, size_t batch)
+{
+    json_t *layers = json_array();
+    for (size_t i = 0; i < hr_model_layer_count(model); i++) {
+        const struct hr_layer_info info = hr_model_layer(model, i);
+        json_array_append_new(
+            layers,
+            hr_json_object(HR_OF(&info, path), "layer", HR_JSON(info.text), "output",
+                           shape_json(info.shape, info.ndim), "params", json_integer(info.params),
+                           "statistics", json_integer(info.statistics), HR_OF(&info, madds), NULL));
+    }
+    return hr_json_object("model", HR_JSON(hr_model_text(model)), "layers", layers, "params",
+                          json_integer(totals->params), "statistics",
+                          json_integer(totals->statistics), "madds_forward", HR_JSON(totals->madds),
+                          "madds", HR_JSON(hr_model_madds(model)), "parameter_bytes",
+                          json_integer(totals->parameter_bytes), "batch_size", json_integer(batch),
+                          "workspace_bytes", json_integer(totals->workspace_bytes), NULL);
+}
+
+static enum hr_status inspect_model(const struct hr_cli *cli)
+{
+    struct hr_shape input;
+    struct hr_model *model;
+    const size_t batch = cli->train.batch_size;
+    HR_TRY(parse_input(cli->input, &input));
+    const bool text = hr_model_text_reads_tokens(cli->positional[0]);
+    if (text && !hr_cli_was_given(cli, "input"))
+        input = (struct hr_shape){1, 1, cli->data_options.context};
+    const struct hr_tokens tokens = {.context = text ? hr_shape_elems(input) : 0};
+    const size_t bytes = 256;
+    HR_TRY(hr_model_build(
+        &(struct hr_model_options){
+            .description = cli->positional[0],
+            .input = input,
+            .classes = text && !hr_cli_was_given(cli, "classes") ? bytes : cli->classes,
+            .text = &tokens},
+        &model));
+    const struct totals totals = totals_of(model, batch);
+    enum hr_status status = HR_OK;
+    if (totals.workspace_bytes == 0)
+        status = hr_fail(HR_E_NOMEM, "a workspace for batches of %zu samples is too large", batch);
+    if (status == HR_OK && hr_cli_speaks(cli))
+        print_table(model, &totals, batch);
+    if (status == HR_OK && cli->json[0])
+        status = hr_json_write(cli->json, table_json(model, &totals, batch));
+    hr_model_destroy(model);
+    return status;
+}
+
+/* --- a checkpoint --- */
 
 /* An option of the run, at its default. */
 static bool is_usual(const char *key, const char *value)
@@ -47,7 +165,7 @@ static void print_file(const char *title, const struct hr_tensor_file *file)
     for (size_t i = 0; i < file->ntensors; i++) {
         const struct hr_tensor *tensor = &file->tensors[i];
         char shape[128];
-        shape_text(tensor, shape, sizeof shape);
+        shape_text(tensor->shape, tensor->ndim, shape, sizeof shape);
         fprintf(table.cells, "  %s\t%s\t%s\t%zu bytes\n", hr_printable(tensor->name).text, shape,
                 hr_dtype_name(tensor->dtype), tensor->bytes);
         elements += tensor->bytes / hr_dtype_bytes(tensor->dtype);
@@ -69,12 +187,10 @@ static json_t *file_json(const struct hr_tensor_file *file)
     json_t *tensors = json_array(), *metadata = json_object();
     for (size_t i = 0; i < file->ntensors; i++) {
         const struct hr_tensor *tensor = &file->tensors[i];
-        json_t *shape = json_array();
-        for (size_t d = 0; d < tensor->ndim; d++)
-            json_array_append_new(shape, json_integer((json_int_t)tensor->shape[d]));
         json_array_append_new(tensors, json_pack("{s:s, s:s, s:o, s:I}", "name", tensor->name,
                                                  "dtype", hr_dtype_name(tensor->dtype), "shape",
-                                                 shape, "bytes", (json_int_t)tensor->bytes));
+                                                 shape_json(tensor->shape, tensor->ndim), "bytes",
+                                                 (json_int_t)tensor->bytes));
     }
     for (size_t i = 0; i < file->nmetadata; i++)
         json_object_set_new(metadata, file->metadata[i].key, hr_json_text(file->metadata[i].value));
@@ -92,7 +208,7 @@ static enum hr_status export_model(const struct hr_cli *cli)
 {
     struct hr_shape shape = {0};
     if (hr_cli_was_given(cli, "input"))
-        HR_TRY(hr_inspect_parse_input(cli->input, &shape));
+        HR_TRY(parse_input(cli->input, &shape));
     struct hr_checkpoint *checkpoint = calloc(1, sizeof *checkpoint);
     if (!checkpoint)
         return hr_fail(HR_E_NOMEM, "no memory to read a checkpoint");
@@ -184,7 +300,7 @@ static enum hr_status inspect(const struct hr_cli *cli)
     if (cli->npositional != 1)
         return hr_fail(HR_E_USAGE, "inspect: what? (hogring inspect DIR, FILE or MODEL)");
     if (!is_path(cli->positional[0])) {
-        const enum hr_status status = hr_inspect_model(cli);
+        const enum hr_status status = inspect_model(cli);
         return status != HR_E_USAGE ? status
                                     : hr_fail_within(status, "inspect: not a file, and as a model");
     }

@@ -6,11 +6,11 @@
 
 #include "base/signals.h"
 #include "cli/commands.h"
+#include "cli/top.h"
 #include "terminal/output.h"
 #include "json/value.h"
 #include "shm/process.h"
 #include "terminal/screen.h"
-#include "views/views.h"
 
 /* A look at once takes that long, or as long as it takes until a sample is trained on. */
 static const double window_s = 0.5, longest_window_s = 2;

@@ -38,4 +38,9 @@ int hr_cli_search(struct hr_cli *cli);
 /* Print what a data set holds, or write it as JSON (hogring data info, hogring inspect FILE). */
 HR_CHECKED enum hr_status hr_cli_data_info(const struct hr_cli *cli, const char *name);
 
+/* Does the file begin as a trace does? And print what it holds, or write it as JSON
+ * (inspect_trace.c). */
+bool hr_is_trace(const char *path);
+HR_CHECKED enum hr_status hr_inspect_trace(const struct hr_cli *cli, const char *path);
+
 #endif

@@ -1,6 +1,6 @@
 /* What top makes of a run's words: rates between two looks, roles, and how it ended; whatever the
  * bytes are. In a /dev/shm of its own, since other runs sweep the one that all share. */
-#include "views/views.h"
+#include "cli/top.h"
 
 #include <fcntl.h>
 #include <math.h>

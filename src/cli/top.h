@@ -1,37 +1,17 @@
-/* views.h - what hogring doctor, top and inspect show.
+/* top.h - what hogring top sees at each look at a run (launch/runs.h), and rates between two: on a
+ * screen, as lines, as JSON.
  *
- * Threads: none. Test: tests/unit/views/test_top.c, tests/cli/doctor.bats, top.bats, models.bats,
- * inspect_trace.bats
+ * Threads: none. Test: tests/unit/cli/test_top.c, tests/cli/top.bats
  */
-#ifndef HR_VIEWS_VIEWS_H
-#define HR_VIEWS_VIEWS_H
+#ifndef HR_CLI_TOP_H
+#define HR_CLI_TOP_H
 
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
 
 #include "launch/runs.h"
-#include "options/command_line.h"
-
-/* --- doctor: runs as a list, one run rank by rank, or JSON --- */
-
-/* A run, and what a look at it showed (nothing, when it cannot be read). */
-struct hr_patient {
-    const struct hr_run_file *run;
-    struct hr_look look;
-    bool last_crash;
-};
-
-/* One line a run, in `width` columns. */
-void hr_patients_print(FILE *out, const struct hr_patient *patients, size_t n, size_t width);
-
-/* One that can be read: each rank, what is wrong, and what each did last. */
-void hr_patient_print(FILE *out, const struct hr_patient *patient, size_t width);
-
-/* The same as JSON, a new reference. */
-json_t *hr_patient_json(const struct hr_patient *patient);
-
-/* --- top --- */
+#include "report/human.h"
 
 /* What hogring top shows of a run that goes on: the run's course, and rank by rank what it
  * does and how fast.
@@ -119,19 +99,11 @@ void hr_top_say_end(const struct hr_top *top, char *text, size_t size);
 /* Did it end as it should have? */
 bool hr_top_ended_well(const struct hr_top *top);
 
-/* --- inspect --- */
+/* --- what doctor shows alike --- */
 
-/* Print the layers of the model that cli->positional[0] describes, for samples like --input, as a
- * table; write them to --json. */
-HR_CHECKED enum hr_status hr_inspect_model(const struct hr_cli *cli);
-
-/* --input, as "1x28x28". HR_E_USAGE. */
-HR_CHECKED enum hr_status hr_inspect_parse_input(const char *text, struct hr_shape *out);
-
-/* Does the file begin as a trace does? */
-bool hr_is_trace(const char *path);
-
-/* Print what the trace holds, or write it as JSON. */
-HR_CHECKED enum hr_status hr_inspect_trace(const struct hr_cli *cli, const char *path);
+/* A run's command, without the folder of its program. */
+const char *hr_without_folder(const char *command);
+/* "3.2 s", of longer ones "2 min 5 s". Returns text. */
+const char *hr_time_text(char text[HR_HUMAN_MAX], double seconds);
 
 #endif

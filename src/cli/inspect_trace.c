@@ -1,140 +1,3 @@
-/* A model, layer by layer, before anybody trains it; a trace, and what it tells of its run. */
-#include "views/views.h"
-
-#include <inttypes.h>
-#include <jansson.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "base/text.h"
-#include "base/file.h"
-#include "base/printable.h"
-#include "checkpoint/safetensors.h"
-#include "drive/record.h"
-#include "hogring/replay.h"
-#include "json/value.h"
-#include "nn/model.h"
-#include "options/train_options.h"
-#include "server/server.h"
-#include "strategies/strategies.h"
-#include "terminal/grid.h"
-#include "trace/trace.h"
-
-/* --- a model --- */
-
-/* Sums over the layers, and memory in bytes for a batch. */
-struct totals {
-    size_t params, statistics, parameter_bytes, workspace_bytes;
-    double madds;
-};
-
-enum hr_status hr_inspect_parse_input(const char *text, struct hr_shape *out)
-{
-    char end;
-    if (text[0] != '-' &&
-        sscanf(text, "%zux%zux%zu%c", &out->channels, &out->height, &out->width, &end) == 3)
-        return HR_OK;
-    return hr_fail(HR_E_USAGE, "--input %s: expected channels, height and width, as 1x28x28", text);
-}
-
-static struct totals totals_of(const struct hr_model *model, size_t batch)
-{
-    struct totals totals = {.parameter_bytes = hr_model_param_count(model) * sizeof(float),
-                            .workspace_bytes = hr_workspace_bytes(model, batch, NULL)};
-    for (size_t i = 0; i < hr_model_layer_count(model); i++) {
-        const struct hr_layer_info info = hr_model_layer(model, i);
-        totals.params += info.params;
-        totals.statistics += info.statistics;
-        totals.madds += info.madds;
-    }
-    return totals;
-}
-
-static void write_layer(FILE *cells, const struct hr_layer_info *info)
-{
-    char shape[60] = "";
-    for (size_t d = 0; d < info->ndim; d++)
-        hr_append(shape, sizeof shape, "%s%zu", d ? ", " : "", info->shape[d]);
-    fprintf(cells, "%s\t%s\t(%s)\t%zu\t%.0f\n", info->path, info->text, shape, info->params,
-            info->madds);
-}
-
-static void print_table(const struct hr_model *model, const struct totals *totals, size_t batch)
-{
-    struct hr_grid table;
-    hr_grid_begin(&table, "-path\t-layer\toutput\tparameters\tmultiply-adds");
-    for (size_t i = 0; i < hr_model_layer_count(model); i++) {
-        const struct hr_layer_info info = hr_model_layer(model, i);
-        write_layer(table.cells, &info);
-    }
-    fprintf(table.cells, "total\t\t\t%zu\t%.0f\n", totals->params, totals->madds);
-    hr_grid_end(&table, stdout, 0);
-    putchar('\n');
-    printf("running statistics   %zu numbers, not trained\n", totals->statistics);
-    printf("a sample             %.4g MFLOP forward, %.4g MFLOP forward and backward\n",
-           2e-6 * totals->madds, 2e-6 * hr_model_madds(model));
-    printf("parameters           %.2f MiB\n", (double)totals->parameter_bytes / (1 << 20));
-    printf(
-        "to train %-4zu at once %.2f MiB: input, activations, gradients of activations, scratch\n",
-        batch, (double)totals->workspace_bytes / (1 << 20));
-}
-
-static json_t *table_json(const struct hr_model *model, const struct totals *totals, size_t batch)
-{
-    json_t *layers = json_array();
-    for (size_t i = 0; i < hr_model_layer_count(model); i++) {
-        const struct hr_layer_info info = hr_model_layer(model, i);
-        json_t *shape = json_array();
-        for (size_t d = 0; d < info.ndim; d++)
-            json_array_append_new(shape, json_integer((json_int_t)info.shape[d]));
-        json_array_append_new(
-            layers, hr_json_object(HR_OF(&info, path), "layer", HR_JSON(info.text), "output", shape,
-                                   "params", json_integer(info.params), "statistics",
-                                   json_integer(info.statistics), HR_OF(&info, madds), NULL));
-    }
-    return hr_json_object("model", HR_JSON(hr_model_text(model)), "layers", layers, "params",
-                          json_integer(totals->params), "statistics",
-                          json_integer(totals->statistics), "madds_forward", HR_JSON(totals->madds),
-                          "madds", HR_JSON(hr_model_madds(model)), "parameter_bytes",
-                          json_integer(totals->parameter_bytes), "batch_size", json_integer(batch),
-                          "workspace_bytes", json_integer(totals->workspace_bytes), NULL);
-}
-
-enum hr_status hr_inspect_model(const struct hr_cli *cli)
-{
-    struct hr_shape input;
-    struct hr_model *model;
-    const size_t batch = cli->train.batch_size;
-    HR_TRY(hr_inspect_parse_input(cli->input, &input));
-    const bool text = hr_model_text_reads_tokens(cli->positional[0]);
-    if (text && !hr_cli_was_given(cli, "input"))
-        input = (struct hr_shape){1, 1, cli->data_options.context};
-    const struct hr_tokens tokens = {.context = text ? hr_shape_elems(input) : 0};
-    const size_t bytes = 256;
-    HR_TRY(hr_model_build(
-        &(struct hr_model_options){
-            .description = cli->positional[0],
-            .input = input,
-            .classes = text && !hr_cli_was_given(cli, "classes") ? bytes : cli->classes,
-            .text = &tokens},
-        &model));
-    const struct totals totals = totals_of(model, batch);
-    enum hr_status status = HR_OK;
-    if (totals.workspace_bytes == 0)
-        status = hr_fail(HR_E_NOMEM, "a workspace for batches of %zu samples is too large", batch);
-    if (status == HR_OK && hr_cli_speaks(cli))
-        print_table(model, &totals, batch);
-    if (status == HR_OK && cli->json[0])
-        status = hr_json_write(cli->json, table_json(model, &totals, batch));
-    hr_model_destroy(model);
-    return status;
-}
-
-/* --- a trace --- */
-
 /* What a trace tells of its run: who took what, how stale updates were, what the
  * workers did with their time.
  *
@@ -144,6 +7,26 @@ enum hr_status hr_inspect_model(const struct hr_cli *cli)
  *            count; whose gradients came too late, the log alone does not tell when there are fewer
  *            workers.
  * Logs:      allreduce and local-sgd have none: replicas go in step, no order decides anything. */
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/printable.h"
+#include "cli/commands.h"
+#include "drive/record.h"
+#include "hogring/replay.h"
+#include "json/value.h"
+#include "options/train_options.h"
+#include "server/server.h"
+#include "strategies/strategies.h"
+#include "terminal/grid.h"
+#include "trace/trace.h"
 
 enum { HR_TRACE_KINDS = 13 };
 
