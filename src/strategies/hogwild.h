@@ -1,6 +1,6 @@
 /* hogwild.h - the weights that all workers of a machine read and update: they have no owner, but
- * blocks; updates of them, of which some are lost; and the batches that workers draw. The story is
- * in the .c file.
+ * blocks; and updates of them, of which some are lost. The story is in the .c file, and how workers
+ * draw batches.
  *
  *   Live       the weights are one block, which is everybody's at once. They are loaded and stored
  *              as relaxed atomic pairs (shm/atom.h): none is torn; an update that meets another's

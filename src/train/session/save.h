@@ -6,9 +6,9 @@
  * so that a run with other workers or batches can go on from it. To go on:
  *
  *     hr_resume_position      before the segment exists: compares data, seed, model; the position
- *     hr_history_restore         when it exists: the curve; the engine loads its tensors
- *     hr_save_prepare         the folder is this run's, and has room
  *     hr_saved_check          other kernels than before? (saved.h)
+ *     hr_save_prepare         the folder is this run's, and has room
+ *     hr_history_restore      when it exists: the curve; the engine loads its tensors
  *
  * Threads: before the ranks start, or the launcher's; but for hr_save_write, which shares nothing
  *          with the run.
@@ -82,7 +82,7 @@ void hr_save_drop(struct hr_saver *saver);
 /* Bytes that a copy of the state takes: the engine lays them out as `copy`. 0: nothing is saved. */
 size_t hr_save_copy_bytes(const struct hr_saver *saver);
 
-/* --- going on: in the order of these calls --- */
+/* --- going on --- */
 
 /* The checkpoint that a run goes on from. */
 struct hr_resume {
