@@ -782,7 +782,7 @@ static int list_strategies(FILE *out)
                 !hr_strategy_is_served(strategy) ? "none"
                 : strategy->one_shard            ? "one"
                                                  : "any",
-                strategy->losses_are_inputs ? "input" : "term");
+                strategy->synchronous ? "term" : "input");
     return 0;
 }
 

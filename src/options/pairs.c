@@ -127,7 +127,7 @@ static bool is_served(const struct hr_strategy *s)
     F(ONE_SHARD, "--strategy backup-workers", "strategy", "--strategy backup-workers",             \
       s && s->one_shard)                                                                           \
     F(INPUTS, "a strategy that goes on at once", "strategy", "--strategy ps-async",                \
-      s && s->losses_are_inputs && !IS(placement, "colocated"))                                    \
+      s && !s->synchronous && !IS(placement, "colocated"))                                         \
     F(WORKERS, "--workers 2 or more", "workers", "--workers 2", o->workers > 1)                    \
     F(ONE_WORKER, "--workers 1", "workers", "--workers 1", o->workers == 1)                        \
     F(SERVERS, "--servers 2 or more", "servers", "--strategy ps-sync --servers 2",                 \

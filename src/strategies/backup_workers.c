@@ -387,7 +387,6 @@ const struct hr_strategy hr_strategy_backup_workers = {
                                      "backups", "compress", "link", "topology", NULL},
     .rows = HR_SERVED_ROWS,
     .shares_batch = true,
-    .losses_are_inputs = true,
     .one_shard = true,
     .order = "T(n) over those that are in, in rank order",
     .prepare = prepare,

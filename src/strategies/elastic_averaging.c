@@ -301,7 +301,6 @@ const struct hr_strategy hr_strategy_elastic_averaging = {
     .options = (const char *const[]){"servers", "placement", "server-placement", "server-time",
                                      "sync-every", "moving-rate", "link", "topology", NULL},
     .rows = {HR_KEPT_SERVED, HR_KEPT_OWN, .since = steps_of},
-    .losses_are_inputs = true,
     .order = hr_order_of_arrival,
     .prepare = prepare,
     .describe = describe,

@@ -687,7 +687,6 @@ const struct hr_strategy hr_strategy_hogwild = {
     .options = (const char *const[]){"async-lr", "staleness-lr", "delay-compensation", NULL},
     .rows = {HR_KEPT_SHARED, HR_KEPT_OWN, .memory = hogwild_quiescent},
     .order = hr_order_of_arrival,
-    .losses_are_inputs = true,
     .prepare = hogwild_prepare,
     .describe = hogwild_describe,
     .bytes = hogwild_bytes,

@@ -422,9 +422,7 @@ static enum hr_status span(struct hr_rank *rank)
     .start = hr_server_start, .leave = hr_server_leave, .shard_start = hr_shard_start,             \
     .shard_stop = hr_shard_stop, .enabled = hr_shard_enabled, .take = hr_shard_take,               \
     .over = hr_shard_over
-#define SERVER_LOSSES                                                                              \
-    .losses_are_inputs = true, .bytes = hr_server_bytes, .init = hr_server_init,                   \
-    .pause = hr_server_pause
+#define SERVER_MEMORY .bytes = hr_server_bytes, .init = hr_server_init, .pause = hr_server_pause
 
 #define PS_SYNC                                                                                    \
     .name = "ps-sync", .rows = HR_SERVED_ROWS, .order = "T(n), leaves in rank order",              \
@@ -455,8 +453,8 @@ const struct hr_strategy hr_strategy_ps_sync_aggregated = {
 
 /* A machine's workers are as one. */
 #define AGGREGATED                                                                                 \
-    .losses_are_inputs = true, .bytes = aggregate_bytes, .init = hr_server_init,                   \
-    .pause = hr_server_pause, .worker_own = sizeof(struct hr_aggregating), .span = aggregate_span
+    .bytes = aggregate_bytes, .init = hr_server_init, .pause = hr_server_pause,                    \
+    .worker_own = sizeof(struct hr_aggregating), .span = aggregate_span
 
 #define PS_ASYNC                                                                                   \
     .name = "ps-async", .rows = HR_SERVED_ROWS, .order = hr_order_of_arrival,                      \
@@ -474,7 +472,7 @@ static const struct hr_strategy ps_async_aggregated = {
 };
 
 const struct hr_strategy hr_strategy_ps_async = {
-    PS_ASYNC, .aggregated = &ps_async_aggregated, .span = span, SERVER_FUNCTIONS, SERVER_LOSSES,
+    PS_ASYNC, .aggregated = &ps_async_aggregated, .span = span, SERVER_FUNCTIONS, SERVER_MEMORY,
 };
 
 static enum hr_status prepare_ssp(struct hr_shared_state *shared)
@@ -498,5 +496,5 @@ static const struct hr_strategy ssp_aggregated = {
 };
 
 const struct hr_strategy hr_strategy_ssp = {
-    SSP, .aggregated = &ssp_aggregated, .span = span, SERVER_FUNCTIONS, SERVER_LOSSES,
+    SSP, .aggregated = &ssp_aggregated, .span = span, SERVER_FUNCTIONS, SERVER_MEMORY,
 };

@@ -325,7 +325,7 @@ void script_lose(struct script *script, size_t w)
     hr_batch_states_lose(shared, w);
     if (shared->strategy->lost)
         shared->strategy->lost(shared, w);
-    hr_roster_lose(shared->control, w, !shared->strategy->losses_are_inputs);
+    hr_roster_lose(shared->control, w, shared->strategy->synchronous);
 }
 
 void script_return(struct script *script, size_t w)

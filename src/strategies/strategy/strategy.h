@@ -152,8 +152,6 @@ struct hr_strategy {
     bool synchronous;  /* every rank knows beforehand which index comes next */
     bool shares_batch; /* an index is a global batch, shared out; else one worker's minibatch */
     bool one_shard;    /* with servers: only one, which decides for all */
-    bool losses_are_inputs; /* a lost worker is one more input of owners, or of nobody, and all
-                               others go on; else its loss ends the term (drive/losses.h) */
     /* The order in which gradients are added; NULL: that of the group's algorithm. */
     const char *order;
     /* The strategy where a machine's workers push as one (--aggregate node); NULL: never. */
@@ -239,12 +237,12 @@ static inline bool hr_strategy_is_everywhere(const struct hr_strategy *strategy)
     return rows->weights == HR_KEPT_EQUAL && rows->state == HR_KEPT_EQUAL && !rows->due;
 }
 
-/* Is the loss of a worker an input of those who own the weights, like a message? On several
- * machines, and where owners are workers, every loss ends the term (drive/losses.h). */
+/* Is the loss of a worker one more input of those who own the weights, like a message, or of
+ * nobody, and all others go on? It ends the term (drive/losses.h) where others wait for it in any
+ * case, on several machines, and where owners are workers. */
 static inline bool hr_shared_takes_losses(const struct hr_shared_state *shared)
 {
-    return shared->strategy->losses_are_inputs && !hr_shared_is_multinode(shared) &&
-           !shared->colocated;
+    return !shared->strategy->synchronous && !hr_shared_is_multinode(shared) && !shared->colocated;
 }
 
 /* Do workers decide, each for itself, and write the logs of a recorded run? Else the driver writes

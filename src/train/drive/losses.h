@@ -7,8 +7,8 @@
  *              is lost again after a pause of 0.1 s, which doubles with each of its losses
  *
  * Two rules:
- *   an input   (strategy->losses_are_inputs) of a worker: owners take it like a message, and nobody
- *              quiesces
+ *   an input   of a worker, where strategies are not synchronous: owners take it like a message,
+ *              and nobody quiesces
  *   else       the term ends: all are revoked, and begin again from the last cut, with the
  *              ranks that are left. One that is started again is waited for. A server cannot be
  *              done without, nor a worker with a server in it: it is started again in any case

@@ -8,7 +8,7 @@
  *                     is noticed the launcher knows, and with it all others. It comes back: it was
  *                     started again, and takes part as soon as those do who come back
  *
- *   A loss that is an input (strategy->losses_are_inputs): shards take it in turn, like a message;
+ *   A loss that is an input (drive/losses.h): shards take it in turn, like a message;
  *   the active workers change when all who live are at a cut. Else nothing happens any more until
  *   all who are lost are known to be, and those who come back are there (hr_serial_term_is_over):
  *   then a new term begins from the last cut.

@@ -43,6 +43,7 @@ static struct stage *open_stage(void)
     struct hr_lost_batches *lost_batches =
         aligned_alloc(HR_LINE, hr_round_up(hr_lost_batches_bytes(WORKERS, 1), HR_LINE));
     assert_true(stage && strategy && control && lost_batches);
+    strategy->synchronous = true; /* a loss ends the term */
     memset(stage, 0, sizeof *stage);
     memset(control, 0, hr_control_bytes(WORKERS));
     memset(lost_batches, 0, hr_lost_batches_bytes(WORKERS, 1));
