@@ -232,7 +232,7 @@ static void settle_counters(struct hr_shard *shard, size_t worker)
 static void count_lost(struct hr_shard *shard, size_t worker)
 {
     const struct hr_client *client = &shard->worker[worker];
-    struct hr_lost_work *lost = hr_lost_work_of(shard->shared->lost_batches, worker);
+    struct hr_lost_work *lost = &shard->shared->lost_work[worker];
     const bool misses = shard->open && client->shares && !client->in &&
                         (!client->batches || client->batch != step_in_hand(shard));
     if (!client->batches && !misses) /* as at a cut, where the leader reads what was lost */

@@ -212,34 +212,6 @@ static void draw_together(struct hr_shard *shard, size_t worker)
     client->read = ++shard->version;
 }
 
-/* Batches that came back, as many as follow each other. */
-static uint64_t again(struct hr_shard *shard, uint64_t most, uint64_t *first)
-{
-    struct hr_lost_batches *lost_batches = shard->shared->lost_batches;
-    uint64_t n = 0, index;
-    if (!hr_lost_batches_take(lost_batches, first))
-        return 0;
-    for (n = 1; n < most && hr_lost_batches_next(lost_batches, &index) && index == *first + n; n++)
-        hr_lost_batches_take(lost_batches, &index);
-    return n;
-}
-
-/* The next batches, up to the cut; none when there are none left. */
-static void hand_out(struct hr_shard *shard, struct hr_client *client, struct hr_message *message)
-{
-    const uint64_t most = shard->shared->options->sync_every, cut = shard->cut;
-    uint64_t next = shard->next;
-    if (!hr_shard_has_batch(shard))
-        return;
-    uint64_t count = again(shard, most, &next);
-    if (!count) {
-        count = cut - next < most ? cut - next : most;
-        hr_shard_handed_out(shard, next + count);
-    }
-    message->word[HR_REPLY_INDEX] = client->batch = next;
-    message->word[HR_REPLY_COUNT] = client->batches = count;
-}
-
 /* A worker that has just joined begins at the center. */
 static void welcome(struct hr_shard *shard, size_t worker)
 {
@@ -258,30 +230,15 @@ static void answer(struct hr_shard *shard, size_t worker, bool exchanges)
     else if (client->fresh)
         welcome(shard, worker);
     const uint64_t slowest = hr_ssp_slowest_clock(shard), clock = client->clock;
-    if (shard->number == 0)
-        hand_out(shard, client, &message);
+    if (shard->number == 0 &&
+        hr_shard_hand_out(shard, worker, shard->shared->options->sync_every)) {
+        message.word[HR_REPLY_INDEX] = client->batch;
+        message.word[HR_REPLY_COUNT] = client->batches;
+    }
     if (!exchanges)
         shard->taken.value = message.word[HR_REPLY_INDEX];
     message.word[HR_REPLY_SKEW] = clock > slowest ? clock - slowest : 0;
     hr_shard_reply(shard, worker, message);
-}
-
-static void settle_counters(struct hr_shard *shard, size_t worker)
-{
-    struct hr_worker_stats *stats = &shard->shared->stats[worker];
-    hr_stats_mend(stats);
-    if (shard->worker[worker].held)
-        hr_stats_back_to_mark(stats, shard->worker[worker].batch);
-}
-
-static void lose(struct hr_shard *shard, size_t worker)
-{
-    hr_shard_lose_begin(shard, worker);
-    if (shard->number == 0) {
-        settle_counters(shard, worker);
-        hr_shard_give_back(shard, worker);
-    }
-    hr_shard_lose_end(shard, worker);
 }
 
 static void take(struct hr_shard *shard, size_t worker)
@@ -289,8 +246,6 @@ static void take(struct hr_shard *shard, size_t worker)
     const struct hr_message message = hr_shard_next(shard, worker);
     if (message.kind == HR_PULL || message.kind == HR_PUSHPULL)
         answer(shard, worker, message.kind == HR_PUSHPULL);
-    else if (message.kind == HR_GONE)
-        lose(shard, worker);
     else
         hr_shard_end(shard, worker, message.kind);
 }

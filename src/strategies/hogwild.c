@@ -280,6 +280,7 @@ static void hogwild_init(struct hr_shared_state *shared)
     if (!shared->snapshot.live)
         hr_hogwild_store(&weights, 0, shared->params, shared->snapshot.weights);
     hr_averaging_init(shared, weights.end);
+    hr_batch_states_init(shared);
 }
 
 /* While all are quiescent. */
@@ -351,7 +352,7 @@ static void hogwild_catch_up(struct hr_worker *worker)
 
 /* --- the next batch --- */
 
-/* The index of its next batch, or one that is not below the cut. Those of lost workers come first,
+/* The index of its next batch, or one that is not below the cut. Those that came back come first,
  * even where the run is asked to stop. In a replay the log has the index, and here one is one less:
  * so a cut finds its index. */
 static uint64_t draw_index(struct hr_worker *worker, uint64_t cut)
@@ -362,7 +363,7 @@ static uint64_t draw_index(struct hr_worker *worker, uint64_t cut)
     uint64_t recorded, index;
     if (repeats && !hr_follow_draw(worker, cut, &recorded))
         return cut;
-    if (!hr_lost_batches_take(shared->lost_batches, &index)) {
+    if (!hr_returned_take(shared->returned, &index)) {
         if (!repeats && hr_shared_quiesces(shared, hr_atom64_load_acquire(&dispenser->next)))
             return cut;
         index = hr_atom64_fetch_add_acq_rel(&dispenser->next, 1);
@@ -565,7 +566,7 @@ static bool has_no_gap(const struct hr_standing *at)
     for (size_t w = 0; w < shared->workers; w++)
         if (at->worker[w] && at->worker[w]->index >= next)
             return false;
-    return !shared->repeats || !hr_lost_batches_waiting(shared->lost_batches);
+    return !shared->repeats || !hr_returned_any(shared->returned);
 }
 
 /* A push by ticket that has updated some blocks is finished on the copy; any other is one act. A

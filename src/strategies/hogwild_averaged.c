@@ -153,7 +153,7 @@ static bool draw(const struct hr_worker *worker, uint64_t end, uint64_t *index)
     const struct hr_shared_state *shared = worker->shared;
     struct hr_atom64 *next = &shared->dispenser->next;
     uint64_t seen;
-    if (shared->hosts.self == 0 && hr_lost_batches_take(shared->lost_batches, index))
+    if (shared->hosts.self == 0 && hr_returned_take(shared->returned, index))
         return true;
     do {
         seen = hr_atom64_load_acquire(next); /* partners: the others here */

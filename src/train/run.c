@@ -50,7 +50,7 @@ static enum hr_status init_state(struct hr_run *run, const struct hr_checkpoint 
     hr_atom64_store_relaxed(&shared->dispenser->begins, schedule->first);
     run->leader.cuts.cut->index = run->leader.cuts.cut->begins = schedule->first;
     hr_active_fill(shared);
-    hr_lost_batches_init(shared->lost_batches, shared->workers, hr_lost_batches_room(shared));
+    shared->returned->room = hr_returned_room(shared);
     if (checkpoint)
         HR_TRY(hr_state_restore(run, checkpoint));
     else

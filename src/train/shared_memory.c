@@ -109,8 +109,8 @@ static void lay_out_losses(struct hr_run *run, struct hr_carver *to)
 {
     static const char what[] = "to outlive lost ranks";
     struct hr_shared_state *shared = &run->shared;
-    shared->lost_batches =
-        hr_carve(to, what, hr_lost_batches_bytes(shared->workers, hr_lost_batches_room(shared)));
+    shared->returned = hr_carve(to, what, hr_returned_bytes(hr_returned_room(shared)));
+    shared->lost_work = hr_carve(to, what, shared->workers * sizeof *shared->lost_work);
     if (!shared->outlives)
         return;
     if (hr_batch_states_bytes(shared))

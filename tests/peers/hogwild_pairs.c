@@ -224,8 +224,8 @@ static void take_memory(struct runs *c)
         c->arrays[i] = room(bytes);
     shared->stats = room(c->threads * sizeof *shared->stats);
     shared->dispenser = room(sizeof *shared->dispenser);
-    shared->lost_batches = room(hr_lost_batches_bytes(c->threads, 1));
-    hr_lost_batches_init(shared->lost_batches, c->threads, 1);
+    shared->returned = room(hr_returned_bytes(1));
+    shared->returned->room = 1;
     hr_atom64_store_relaxed(&shared->dispenser->cut, UINT64_MAX);
     shared->snapshot = (struct hr_snapshot){.weights = room(bytes),
                                             .state = room(bytes * c->threads),

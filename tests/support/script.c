@@ -28,7 +28,8 @@ static void lay_out(struct script *script)
     shared->stats = carve(script, shared->workers * sizeof *shared->stats);
     shared->active =
         carve(script, sizeof *shared->active + sizeof *shared->active->rank * SCRIPT_WORKERS);
-    shared->lost_batches = carve(script, hr_lost_batches_bytes(shared->workers, SCRIPT_FATES));
+    shared->returned = carve(script, hr_returned_bytes(SCRIPT_FATES));
+    shared->lost_work = carve(script, shared->workers * sizeof *shared->lost_work);
     shared->control = carve(script, hr_control_bytes(shared->workers + shared->servers));
     shared->weights = script->pointers;
     shared->grads = script->pointers + SCRIPT_WORKERS;
@@ -143,7 +144,7 @@ void script_open(struct script *script, const struct hr_strategy *strategy, stru
     hr_atom64_store_relaxed(&script->shared.dispenser->cut, plan.batches);
     hr_atom64_store_relaxed(&script->shared.dispenser->stop_at, UINT64_MAX);
     hr_active_fill(&script->shared);
-    hr_lost_batches_init(script->shared.lost_batches, plan.workers, SCRIPT_FATES);
+    script->shared.returned->room = SCRIPT_FATES;
     hr_strategy_init(&script->shared);
     hr_staleness_init(&script->shared);
     CHECK_OK(hr_fibres_open(plan.workers, 0, &script->fibres));

@@ -249,6 +249,9 @@ void hr_shard_copy_to(const struct hr_shard *shard, const struct hr_snapshot *to
 bool hr_shard_has_batch(const struct hr_shard *shard);
 /* Batches before `next` have been handed out. */
 void hr_shard_handed_out(struct hr_shard *shard, uint64_t next);
+/* Shard 0: the next batches are in the worker's hands, at most so many: those that came back, as
+ * many as follow each other, or new ones. False: there are none. */
+bool hr_shard_hand_out(struct hr_shard *shard, size_t worker, size_t most);
 /* Copy the slice to a worker that waits. */
 void hr_shard_copy_out(struct hr_shard *shard, size_t worker);
 /* The one update expression, with the sum of the first n of shard->grads, which are whole
@@ -337,10 +340,8 @@ struct hr_loss_at_shard *hr_loss_at_shard(const struct hr_shared_state *shared, 
 
 /* Is the worker's next input its loss? */
 bool hr_shard_sees_loss(const struct hr_shard *shard, size_t worker);
-/* Take GONE, where workers push every gradient; and the parts of that. begin: drop its messages,
- * note the input; give_back: what shard 0 handed out; end: it has left. */
+/* The parts of taking GONE. begin: drop its messages, note the input; end: it has left. */
 void hr_shard_lose_begin(struct hr_shard *shard, size_t worker);
-void hr_shard_give_back(struct hr_shard *shard, size_t worker);
 void hr_shard_lose_end(struct hr_shard *shard, size_t worker);
 /* Its counters, as if it had never begun what it did not push, and so many updates. Of one that
  * died at a cut they are right already, and the leader may be reading them: nothing is written. */

@@ -183,18 +183,27 @@ void hr_shard_settle_counters(struct hr_shard *shard, size_t worker, uint64_t up
         stats->updates = updates;
 }
 
+/* Who updates a replica of its own has counted by itself; its batches count together. */
 static void settle_counters(struct hr_shard *shard, size_t worker)
 {
     const struct hr_client *client = &shard->worker[worker];
-    hr_shard_settle_counters(shard, worker,
-                             client->made + client->pushes + (client->clock - client->began));
+    struct hr_worker_stats *stats = &shard->shared->stats[worker];
+    if (hr_strategy_adds(shard->shared->strategy)) {
+        hr_shard_settle_counters(shard, worker,
+                                 client->made + client->pushes + (client->clock - client->began));
+        return;
+    }
+    hr_stats_mend(stats);
+    if (client->held)
+        hr_stats_back_to_mark(stats, client->batch);
 }
 
-void hr_shard_give_back(struct hr_shard *shard, size_t worker)
+/* What shard 0 handed out. */
+static void give_back(struct hr_shard *shard, size_t worker)
 {
     const struct hr_shared_state *shared = shard->shared;
     struct hr_client *client = &shard->worker[worker];
-    struct hr_lost_work *lost = hr_lost_work_of(shared->lost_batches, worker);
+    struct hr_lost_work *lost = &shared->lost_work[worker];
     uint64_t *batches = shared->reissues ? &lost->again_batches : &lost->lost_batches;
     uint64_t *samples = shared->reissues ? &lost->again_samples : &lost->lost_samples;
     if (!client->batches) /* as at a cut, where the leader reads what was lost */
@@ -202,7 +211,7 @@ void hr_shard_give_back(struct hr_shard *shard, size_t worker)
     for (uint64_t i = client->batch; i < client->batch + client->batches; i++) {
         *samples += hr_batch_schedule_batch(&shared->schedule, i).count;
         if (shared->reissues)
-            hr_lost_batches_return(shared->lost_batches, i);
+            hr_returned_add(shared->returned, i);
     }
     *batches += client->batches;
 }
@@ -235,7 +244,7 @@ static void complete(const struct hr_shared_state *shared, size_t worker)
         if (!all_have_taken(shared, worker, had + 1, &differ))
             break;
         if (hr_atom32_replace_acq_rel(&line->taken, had, had + 1)) /* partner: may_join */
-            hr_lost_work_of(shared->lost_batches, worker)->partial += differ;
+            shared->lost_work[worker].partial += differ;
     }
     hr_bell_ring(&shared->control->rank[worker].bell);
     hr_bell_ring(&shared->control->launcher_bell); /* it may wait for that at a cut */
@@ -272,16 +281,6 @@ void hr_shard_lose_end(struct hr_shard *shard, size_t worker)
     client->before[client->lost % HR_LOSS_ROUNDS] = (struct hr_last_words){
         pushes, client->counted, client->pushed, client->staleness, client->max_skew};
     publish(shard, worker);
-}
-
-static void lose_worker(struct hr_shard *shard, size_t worker)
-{
-    hr_shard_lose_begin(shard, worker);
-    if (shard->number == 0) {
-        hr_shard_give_back(shard, worker);
-        settle_counters(shard, worker);
-    }
-    hr_shard_lose_end(shard, worker);
 }
 
 /* --- what a lost worker did not come to count --- */
@@ -485,7 +484,7 @@ static uint64_t next_cut(const struct hr_shard *shard)
 
 static bool has_batch_before(const struct hr_shard *shard, uint64_t cut)
 {
-    return hr_lost_batches_waiting(shard->shared->lost_batches) || shard->next < cut;
+    return hr_returned_any(shard->shared->returned) || shard->next < cut;
 }
 
 bool hr_shard_has_batch(const struct hr_shard *shard)
@@ -525,21 +524,23 @@ void hr_shard_enabled(struct hr_shard *shard, unsigned char *enabled)
     }
 }
 
-/* The next batch: one that came back, or a new one; for workers that push as one, of each of them,
- * as many as are left. False: none is. */
-static bool hand_out(struct hr_shard *shard, size_t worker)
+bool hr_shard_hand_out(struct hr_shard *shard, size_t worker, size_t most)
 {
+    struct hr_returned *returned = shard->shared->returned;
     struct hr_client *client = &shard->worker[worker];
-    const size_t wanted = hr_max_size(shard->shared->node_workers, 1);
-    uint64_t next = shard->next;
+    uint64_t behind;
     if (!hr_shard_has_batch(shard))
         return false;
-    client->batches = 1;
-    if (!hr_lost_batches_take(shard->shared->lost_batches, &next)) {
-        client->batches = hr_min_size(wanted, shard->cut - next);
-        hr_shard_handed_out(shard, next + client->batches);
+    client->batches = hr_returned_take(returned, &client->batch);
+    if (!client->batches) {
+        client->batch = shard->next;
+        client->batches = hr_min_size(most, shard->cut - shard->next);
+        hr_shard_handed_out(shard, shard->next + client->batches);
+        return true;
     }
-    client->batch = shard->taken.value = next;
+    while (client->batches < most && hr_returned_look(returned, 0, &behind) &&
+           behind == client->batch + client->batches)
+        client->batches += hr_returned_take(returned, &behind);
     return true;
 }
 
@@ -550,11 +551,11 @@ static void take_pull(struct hr_shard *shard, size_t worker)
     struct hr_message message = {.kind = HR_WEIGHTS};
     hr_shard_asks(shard, worker);
     if (!shared->strategy->synchronous && shard->number == 0) {
-        if (!hand_out(shard, worker)) {
+        if (!hr_shard_hand_out(shard, worker, hr_max_size(shared->node_workers, 1))) {
             hr_shard_reply(shard, worker, (struct hr_message){.kind = HR_NO_BATCH});
             return;
         }
-        message.word[HR_REPLY_INDEX] = shard->taken.value;
+        message.word[HR_REPLY_INDEX] = shard->taken.value = shard->worker[worker].batch;
         message.word[HR_REPLY_BATCHES] = shard->worker[worker].batches;
     }
     const uint64_t clock = shard->worker[worker].clock, slowest = hr_ssp_slowest_clock(shard);
@@ -742,12 +743,28 @@ struct hr_message hr_shard_next(struct hr_shard *shard, size_t worker)
     return message;
 }
 
+static void lose(struct hr_shard *shard, size_t worker)
+{
+    const uint64_t clock = shard->worker[worker].clock;
+    hr_shard_lose_begin(shard, worker);
+    if (shard->number == 0) {
+        give_back(shard, worker);
+        settle_counters(shard, worker);
+    }
+    hr_shard_lose_end(shard, worker);
+    if (opens_gate(shard, clock))
+        shard->opened = hr_opened_by(worker, UINT64_MAX - 1); /* it never came */
+}
+
 void hr_shard_end(struct hr_shard *shard, size_t worker, enum hr_server_message kind)
 {
     switch (kind) {
     case HR_CUT:
         shard->worker[worker].arrived = shard->worker[worker].aside = true;
         finish_cut(shard);
+        break;
+    case HR_GONE:
+        lose(shard, worker);
         break;
     case HR_JOIN:
         join(shard, worker);
@@ -765,14 +782,6 @@ void hr_shard_end(struct hr_shard *shard, size_t worker, enum hr_server_message 
     }
 }
 
-static void lose(struct hr_shard *shard, size_t worker)
-{
-    const uint64_t clock = shard->worker[worker].clock;
-    lose_worker(shard, worker);
-    if (opens_gate(shard, clock))
-        shard->opened = hr_opened_by(worker, UINT64_MAX - 1); /* it never came */
-}
-
 void hr_shard_take(struct hr_shard *shard, size_t worker)
 {
     const struct hr_message message = hr_shard_next(shard, worker);
@@ -782,9 +791,6 @@ void hr_shard_take(struct hr_shard *shard, size_t worker)
         break;
     case HR_PUSH:
         take_push(shard, worker, &message);
-        break;
-    case HR_GONE:
-        lose(shard, worker);
         break;
     default:
         hr_shard_end(shard, worker, message.kind);

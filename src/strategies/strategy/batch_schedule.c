@@ -1,5 +1,7 @@
 #include "strategy/batch_schedule.h"
 
+#include "base/error.h"
+
 static uint64_t min_u64(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
@@ -103,4 +105,41 @@ bool hr_batch_schedule_saves(const struct hr_batch_schedule *schedule, uint64_t 
 {
     return schedule->checkpoint_every ? index % schedule->checkpoint_every == 0
                                       : hr_batch_schedule_ends_epoch(schedule, index);
+}
+
+/* --- batches that came back --- */
+
+void hr_returned_add(struct hr_returned *returned, uint64_t index)
+{
+    const uint64_t number = hr_atom64_load_relaxed(&returned->added); /* our own word */
+    HR_ASSERT(number - hr_atom64_load_relaxed(&returned->taken) < returned->room);
+    returned->index[number % returned->room] = index;
+    hr_atom64_store_release(&returned->added, number + 1); /* partner: hr_returned_take */
+}
+
+bool hr_returned_any(const struct hr_returned *returned)
+{
+    return hr_atom64_load_acquire(&returned->added) != hr_atom64_load_acquire(&returned->taken);
+}
+
+bool hr_returned_look(const struct hr_returned *returned, uint64_t ahead, uint64_t *index)
+{
+    const uint64_t number = hr_atom64_load_acquire(&returned->taken) + ahead;
+    /* Partner: hr_returned_add. */
+    if (number >= hr_atom64_load_acquire(&returned->added))
+        return false;
+    *index = returned->index[number % returned->room];
+    return true;
+}
+
+bool hr_returned_take(struct hr_returned *returned, uint64_t *index)
+{
+    for (;;) {
+        const uint64_t number = hr_atom64_load_acquire(&returned->taken);
+        if (number == hr_atom64_load_acquire(&returned->added)) /* partner: hr_returned_add */
+            return false;
+        *index = returned->index[number % returned->room];
+        if (hr_atom64_replace_acq_rel(&returned->taken, number, number + 1))
+            return true;
+    }
 }

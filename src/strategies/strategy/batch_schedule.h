@@ -19,6 +19,7 @@
 #define HR_STRATEGY_BATCH_SCHEDULE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "hogring/train.h"
@@ -106,5 +107,29 @@ static inline bool hr_save_is_asked(const struct hr_save_request *request)
 {
     return hr_atom32_load_acquire(&request->asked) != hr_atom32_load_acquire(&request->served);
 }
+
+/* Batches that were handed out and came back: of lost workers, or of a run that was saved while
+ * somebody had them. They are handed out before all others. A queue.
+ *
+ * Threads: one writer of `added`; any number of threads take, but where it says so.
+ * Test:    tests/unit/strategy/test_lost_batches.c
+ */
+struct hr_returned {
+    alignas(HR_LINE) struct hr_atom64 added; /* partner: hr_returned_take */
+    alignas(HR_LINE) struct hr_atom64 taken; /* partner: itself */
+    uint64_t room;                           /* that may wait */
+    uint64_t index[];                        /* (room) */
+};
+
+static inline size_t hr_returned_bytes(size_t room)
+{
+    return sizeof(struct hr_returned) + room * sizeof(uint64_t);
+}
+
+void hr_returned_add(struct hr_returned *returned, uint64_t index);
+bool hr_returned_any(const struct hr_returned *returned);
+bool hr_returned_take(struct hr_returned *returned, uint64_t *index);
+/* The one behind `ahead` others, where one thread takes them all; false: there are not so many. */
+bool hr_returned_look(const struct hr_returned *returned, uint64_t ahead, uint64_t *index);
 
 #endif

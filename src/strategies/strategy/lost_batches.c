@@ -7,91 +7,29 @@
 #include "strategy/pause.h"
 #include "strategy/shared_state.h"
 
-size_t hr_lost_batches_bytes(size_t workers, size_t room)
+void hr_lost_work_leave_cut(const struct hr_shared_state *shared)
 {
-    return sizeof(struct hr_lost_batches) + workers * sizeof(struct hr_lost_work) +
-           room * sizeof(uint64_t);
-}
-
-void hr_lost_batches_init(struct hr_lost_batches *lost_batches, size_t workers, size_t room)
-{
-    lost_batches->workers = workers;
-    lost_batches->room = room;
-}
-
-struct hr_lost_work *hr_lost_work_of(struct hr_lost_batches *lost_batches, size_t worker)
-{
-    return &lost_batches->work[worker];
-}
-
-static uint64_t *slot(const struct hr_lost_batches *lost_batches, uint64_t number)
-{
-    return (uint64_t *)(void *)&((struct hr_lost_batches *)lost_batches)
-               ->work[lost_batches->workers] +
-           number % lost_batches->room;
-}
-
-void hr_lost_batches_return(struct hr_lost_batches *lost_batches, uint64_t index)
-{
-    const uint64_t number = hr_atom64_load_relaxed(&lost_batches->returned); /* our own word */
-    HR_ASSERT(number - hr_atom64_load_relaxed(&lost_batches->taken) < lost_batches->room);
-    *slot(lost_batches, number) = index;
-    hr_atom64_store_release(&lost_batches->returned,
-                            number + 1); /* partner: hr_lost_batches_take */
-}
-
-bool hr_lost_batches_waiting(const struct hr_lost_batches *lost_batches)
-{
-    return hr_atom64_load_acquire(&lost_batches->returned) !=
-           hr_atom64_load_acquire(&lost_batches->taken);
-}
-
-bool hr_lost_batches_take(struct hr_lost_batches *lost_batches, uint64_t *index)
-{
-    for (;;) {
-        const uint64_t number = hr_atom64_load_acquire(&lost_batches->taken);
-        if (number ==
-            hr_atom64_load_acquire(&lost_batches->returned)) /* partner: hr_lost_batches_return */
-            return false;
-        *index = *slot(lost_batches, number);
-        if (hr_atom64_replace_acq_rel(&lost_batches->taken, number, number + 1))
-            return true;
+    for (size_t w = 0; w < shared->workers; w++) {
+        shared->lost_work[w].cut_batches = shared->lost_work[w].lost_batches;
+        shared->lost_work[w].cut_samples = shared->lost_work[w].lost_samples;
     }
 }
 
-void hr_lost_batches_leave_cut(struct hr_lost_batches *lost_batches)
-{
-    for (size_t w = 0; w < lost_batches->workers; w++) {
-        lost_batches->work[w].cut_batches = lost_batches->work[w].lost_batches;
-        lost_batches->work[w].cut_samples = lost_batches->work[w].lost_samples;
-    }
-}
-
-void hr_lost_batches_roll_back(struct hr_lost_batches *lost_batches)
+void hr_lost_work_roll_back(const struct hr_shared_state *shared)
 {
     uint64_t index;
-    while (hr_lost_batches_take(lost_batches, &index))
+    while (hr_returned_take(shared->returned, &index))
         continue;
-    for (size_t w = 0; w < lost_batches->workers; w++) {
-        lost_batches->work[w].lost_batches = lost_batches->work[w].cut_batches;
-        lost_batches->work[w].lost_samples = lost_batches->work[w].cut_samples;
+    for (size_t w = 0; w < shared->workers; w++) {
+        shared->lost_work[w].lost_batches = shared->lost_work[w].cut_batches;
+        shared->lost_work[w].lost_samples = shared->lost_work[w].cut_samples;
     }
 }
 
-bool hr_lost_batches_waiting_at(const struct hr_lost_batches *lost_batches, uint64_t ahead,
-                                uint64_t *index)
+size_t hr_returned_room(const struct hr_shared_state *shared)
 {
-    const uint64_t number = hr_atom64_load_acquire(&lost_batches->taken);
-    if (ahead >= hr_atom64_load_acquire(&lost_batches->returned) -
-                     number) /* partner: hr_lost_batches_return */
-        return false;
-    *index = *slot(lost_batches, number + ahead);
-    return true;
-}
-
-bool hr_lost_batches_next(const struct hr_lost_batches *lost_batches, uint64_t *index)
-{
-    return hr_lost_batches_waiting_at(lost_batches, 0, index);
+    const size_t held = shared->outlives ? shared->workers * (shared->options->sync_every + 1) : 0;
+    return held + shared->begins_with.n;
 }
 
 struct hr_gradient_counters hr_stats_gradients(const struct hr_worker_stats *stats)
@@ -361,7 +299,7 @@ void hr_batch_states_lose(const struct hr_shared_state *shared, size_t worker)
     const uint64_t pushing = hr_atom64_load_acquire(&hands->pushing); /* partner: begin_push */
     hr_stats_mend(stats);
     if (pushing && !is_pushed(states, pushing - 1)) {
-        hr_lost_work_of(shared->lost_batches, worker)->partial++;
+        shared->lost_work[worker].partial++;
         hr_atom32_store_release(word_of(states, pushing - 1), PUSHED); /* partner: missing */
     }
     if (stats->last.any && is_in_span(states, stats->last.index) &&
@@ -392,10 +330,10 @@ static void settle(struct hr_batch_states *states, const struct hr_shared_state 
     const uint32_t drawn = hr_atom32_load_acquire(word); /* partner: draw */
     const size_t worker = drawn ? drawn - 1 : somebody(states);
     const uint64_t samples = hr_batch_schedule_batch(&shared->schedule, index).count;
-    struct hr_lost_work *lost = hr_lost_work_of(shared->lost_batches, worker);
+    struct hr_lost_work *lost = &shared->lost_work[worker];
     states->of[worker].deaths -= states->of[worker].deaths > 0;
     if (shared->reissues) {
-        hr_lost_batches_return(shared->lost_batches, index);
+        hr_returned_add(shared->returned, index);
         lost->again_batches++;
         lost->again_samples += samples;
     } else {
@@ -413,7 +351,7 @@ static void settle_all(struct hr_batch_states *states, const struct hr_shared_st
         const uint32_t word = hr_atom32_load_acquire(word_of(states, index)); /* partner: draw */
         if (word == PUSHED || (word != 0) != written)
             continue;
-        if (shared->reissues && *settled == shared->lost_batches->room)
+        if (shared->reissues && *settled == shared->returned->room)
             return; /* the rest will be missing when all come again */
         settle(states, shared, index);
         ++*settled;
@@ -432,7 +370,7 @@ static void turn_over(struct hr_batch_states *states, uint64_t begin)
 void hr_batch_states_missing(const struct hr_shared_state *shared)
 {
     struct hr_batch_states *states = shared->batch_states;
-    if (!states || hr_lost_batches_waiting(shared->lost_batches)) /* they would be returned twice */
+    if (!states || hr_returned_any(shared->returned)) /* they would be returned twice */
         return;
     const struct hr_dispenser *dispenser = shared->dispenser;
     const uint64_t next = hr_atom64_load_acquire(&dispenser->next); /* partner: who has drawn */
@@ -441,7 +379,7 @@ void hr_batch_states_missing(const struct hr_shared_state *shared)
     size_t settled = 0;
     settle_all(states, shared, end, true, &settled);
     settle_all(states, shared, end, false, &settled);
-    if (!hr_lost_batches_waiting(shared->lost_batches))
+    if (!hr_returned_any(shared->returned))
         turn_over(states, end);
 }
 

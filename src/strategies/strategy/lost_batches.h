@@ -75,34 +75,13 @@ struct hr_lost_work {
     uint64_t cut_batches, cut_samples;     /* lost_* at the last cut */
 };
 
-/* Batches to be handed out again, a queue. Writer of `returned`: who hands out batches; `taken` is
- * also counted up by whoever takes one. */
-struct hr_lost_batches {
-    alignas(HR_LINE) struct hr_atom64 returned; /* partner: hr_lost_batches_take */
-    alignas(HR_LINE) struct hr_atom64 taken;    /* partner: itself */
-    uint64_t workers, room;
-    struct hr_lost_work work[]; /* (workers), and behind them the queue: (room) indices */
-};
-
-/* room: batches that all workers together may have in their hands. */
-size_t hr_lost_batches_bytes(size_t workers, size_t room);
-void hr_lost_batches_init(struct hr_lost_batches *lost_batches, size_t workers, size_t room);
-struct hr_lost_work *hr_lost_work_of(struct hr_lost_batches *lost_batches, size_t worker);
-
-/* Batch `index` is to be handed out again. */
-void hr_lost_batches_return(struct hr_lost_batches *lost_batches, uint64_t index);
-/* Is there one; take one. Any number of threads. */
-bool hr_lost_batches_waiting(const struct hr_lost_batches *lost_batches);
-bool hr_lost_batches_take(struct hr_lost_batches *lost_batches, uint64_t *index);
-/* Look at the one that would be taken; false: there is none. Where one thread takes them all. */
-bool hr_lost_batches_next(const struct hr_lost_batches *lost_batches, uint64_t *index);
-/* The one behind `ahead` others; false: there are not so many. */
-bool hr_lost_batches_waiting_at(const struct hr_lost_batches *lost_batches, uint64_t ahead,
-                                uint64_t *index);
-
 /* All stand at a cut; all go back to it: what was lost since is not, nor waits to be handed out. */
-void hr_lost_batches_leave_cut(struct hr_lost_batches *lost_batches);
-void hr_lost_batches_roll_back(struct hr_lost_batches *lost_batches);
+void hr_lost_work_leave_cut(const struct hr_shared_state *shared);
+void hr_lost_work_roll_back(const struct hr_shared_state *shared);
+
+/* Room in shared->returned: batches that all workers together may have in their hands, and those
+ * that the run begins with. */
+size_t hr_returned_room(const struct hr_shared_state *shared);
 
 /* The worker counts one more gradient: between these two its counters may be torn. */
 void hr_stats_begin(struct hr_worker_stats *stats, uint64_t index);

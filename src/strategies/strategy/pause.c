@@ -12,7 +12,7 @@ size_t hr_pause_room(const struct hr_shared_state *shared)
 {
     const size_t span = hr_batch_schedule_longest_span(&shared->schedule);
     const size_t lives = shared->workers + shared->options->max_restarts;
-    return shared->workers + hr_lost_batches_room(shared) +
+    return shared->workers + hr_returned_room(shared) +
            (shared->outlives ? hr_min_size(lives, span) : 0);
 }
 
@@ -32,13 +32,6 @@ void hr_pause_copy_state(const struct hr_standing *at, size_t worker, struct hr_
     memcpy(to->snapshot.state + worker * floats, w ? w->state : then->state + worker * floats,
            floats * sizeof(float));
     to->snapshot.applied[worker] = w ? w->applied : then->applied[worker];
-}
-
-static void copy_waiting(const struct hr_lost_batches *lost_batches, struct hr_pause *to)
-{
-    uint64_t index;
-    for (uint64_t i = 0; hr_lost_batches_waiting_at(lost_batches, i, &index); i++)
-        hr_pause_add_hand(to, index, 1);
 }
 
 /* --- counters --- */
@@ -85,7 +78,8 @@ bool hr_pause_copy(const struct hr_standing *at, struct hr_pause *to)
     *to->snapshot.losses = *shared->snapshot.losses;
     if (!shared->strategy->pause(at, to))
         return false;
-    copy_waiting(shared->lost_batches, to);
+    for (uint64_t i = 0, index; hr_returned_look(shared->returned, i, &index); i++)
+        hr_pause_add_hand(to, index, 1);
     for (size_t w = 0; w < shared->workers; w++) {
         count(at, w, &to->worker[w]);
         to->snapshot.shares[w] =

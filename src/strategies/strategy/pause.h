@@ -5,7 +5,7 @@
  *             of which a part of the weights has been updated, is finished on the copy; one that
  *             nobody has begun to apply is not in it, nor is a step in hand that all share.
  *   In hand   batches that were handed out, and whose gradients are not in the copy. A run that
- *             goes on from it hands them out first (lost_batches.h), so every sample counts once.
+ *             goes on from it hands them out first (batch_schedule.h), so every sample counts once.
  *   Counters  are those of what is in the copy: without a gradient that was computed and not
  *             applied.
  *   Replicas  elastic-averaging's are copied as they are, each with the steps since its last

@@ -44,12 +44,6 @@ void hr_active_fill(const struct hr_shared_state *shared)
         active->rank[w] = (uint16_t)w;
 }
 
-size_t hr_lost_batches_room(const struct hr_shared_state *shared)
-{
-    const size_t held = shared->outlives ? shared->workers * (shared->options->sync_every + 1) : 0;
-    return held + shared->begins_with.n;
-}
-
 bool hr_cut_only_quiesces(const struct hr_shared_state *shared)
 {
     if (shared->outlives)
@@ -63,7 +57,7 @@ bool hr_cut_only_quiesces(const struct hr_shared_state *shared)
 void hr_begin_with(const struct hr_shared_state *shared)
 {
     for (uint64_t i = 0; i < shared->begins_with.n; i++)
-        hr_lost_batches_return(shared->lost_batches, shared->begins_with.index[i]);
+        hr_returned_add(shared->returned, shared->begins_with.index[i]);
 }
 
 void hr_count_traffic(struct hr_worker *worker)

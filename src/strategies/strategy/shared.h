@@ -27,8 +27,6 @@ struct hr_step hr_step_for(const struct hr_shared_state *shared, uint64_t index,
 /* All workers are active, and the first term begins with the schedule. */
 void hr_active_fill(const struct hr_shared_state *shared);
 
-/* Batches that all workers together may have in their hands, and those that the run begins with. */
-size_t hr_lost_batches_room(const struct hr_shared_state *shared);
 /* All have come to a cut of an asynchronous run. Is it no end of an epoch, but there to save, or to
  * end the run? Then whoever goes on is as it came. With --on-loss never: who is back begins level
  * with those who stayed. */

@@ -183,7 +183,8 @@ struct hr_shared_state {
     void *stragglers;              /* strategy/stragglers.h */
     struct hr_spans **spans;       /* (ranks) private: of ranks that this process is; NULL: none */
     struct hr_active *active;
-    struct hr_lost_batches *lost_batches; /* of lost workers' batches */
+    struct hr_returned *returned;   /* batches that came back (batch_schedule.h) */
+    struct hr_lost_work *lost_work; /* (workers) with each that was lost */
     struct hr_batch_states
         *batch_states; /* of all, where nobody hands them out: strategy/lost_batches.h; or NULL */
     float *states;     /* (workers)(states, ratios) of workers; NULL: each takes its own memory,
@@ -241,7 +242,6 @@ static inline size_t hr_workers_here(const struct hr_shared_state *shared)
  * Threads: a shard belongs to its rank.
  */
 struct hr_shared_state;
-struct hr_lost_batches;
 
 enum { HR_LOSS_ROUNDS = 4 };
 

@@ -7,7 +7,6 @@
 
 #include "base/printable.h"
 #include "strategy/compression.h"
-#include "strategy/lost_batches.h"
 #include "strategy/peers.h"
 #include "trace/trace.h"
 
@@ -85,7 +84,6 @@ void hr_strategy_init(struct hr_shared_state *shared)
     if (shared->strategy->init)
         shared->strategy->init(shared);
     hr_peers_init(shared);
-    hr_batch_states_init(shared);
 }
 
 bool hr_strategy_obeys(const struct hr_strategy *strategy, const char *option)

@@ -28,7 +28,7 @@ void hr_leader_decide(const struct hr_leader *leader)
     /* A request too late for this cut is seen at the next. */
     const bool in_time =
         !shared->strategy->synchronous || index >= hr_atom64_load_acquire(&dispenser->stop_at);
-    leader->cuts.cut->again = shared->outlives && hr_lost_batches_waiting(shared->lost_batches);
+    leader->cuts.cut->again = shared->outlives && hr_returned_any(shared->returned);
     hr_cut_decide(&leader->cuts, index, in_time ? (enum hr_stop)stop : HR_STOP_NOT);
 }
 
@@ -91,7 +91,7 @@ static void leave_cut(const struct hr_leader *leader)
     for (size_t w = 0; w < shared->workers; w++)
         hr_stats_leave_cut(&shared->stats[w], ends_epoch(leader));
     if (shared->outlives)
-        hr_lost_batches_leave_cut(shared->lost_batches);
+        hr_lost_work_leave_cut(shared);
     hr_staleness_keep(shared);
 }
 

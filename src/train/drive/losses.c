@@ -22,7 +22,7 @@ uint64_t hr_term_go_back(const struct hr_leader *leader)
     struct hr_shared_state *shared = leader->job->shared;
     uint64_t samples = 0;
     hr_last_cut_restore(shared);
-    hr_lost_batches_roll_back(shared->lost_batches);
+    hr_lost_work_roll_back(shared);
     if (leader->cuts.cut->begins == shared->schedule.first)
         hr_begin_with(shared);
     for (size_t w = 0; w < shared->workers; w++) {
@@ -275,7 +275,7 @@ static struct hr_loss *last_with_a_fate(const struct hr_losses *losses, size_t w
  * handed out again at cuts, that is all since the last cut.) Who goes back to a cut loses less. */
 static void report_lost_work(struct hr_losses *losses, size_t worker)
 {
-    const struct hr_lost_work *lost = hr_lost_work_of(shared_of(losses)->lost_batches, worker);
+    const struct hr_lost_work *lost = &shared_of(losses)->lost_work[worker];
     struct hr_reported_work *reported = &losses->reported[worker];
     struct hr_loss *last = last_with_a_fate(losses, worker);
     if (!last)

@@ -34,8 +34,8 @@ static void lay_out(struct stage *stage, struct hr_carver *to)
     stage->leader.cuts.curve = hr_carve(to, "", ROOM * sizeof *stage->leader.cuts.curve);
     shared->stats = hr_carve(to, "", WORKERS * sizeof *shared->stats);
     shared->dispenser = hr_carve(to, "", sizeof *shared->dispenser);
-    shared->lost_batches =
-        hr_carve(to, "", hr_lost_batches_bytes(WORKERS, hr_lost_batches_room(shared)));
+    shared->returned = hr_carve(to, "", hr_returned_bytes(hr_returned_room(shared)));
+    shared->lost_work = hr_carve(to, "", WORKERS * sizeof *shared->lost_work);
     shared->snapshot.weights = hr_carve_arena(to, "", PARAMS);
     shared->snapshot.state = hr_carve_arena(to, "", hr_state_floats(shared));
     shared->snapshot.applied = hr_carve(to, "", sizeof(uint64_t));
@@ -90,7 +90,7 @@ static void open_stage(struct stage *stage, const struct hr_train_options *optio
     lay_out(stage, &(struct hr_carver){.base = stage->memory});
     stage->wanted = malloc(stage->bytes);
     hr_control_init(stage->shared.control, WORKERS);
-    hr_lost_batches_init(stage->shared.lost_batches, WORKERS, hr_lost_batches_room(&stage->shared));
+    stage->shared.returned->room = hr_returned_room(&stage->shared);
     hr_atom64_store_relaxed(&stage->shared.dispenser->cut, SAMPLES / BATCH);
 }
 

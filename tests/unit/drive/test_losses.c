@@ -23,6 +23,7 @@ struct stage {
     struct hr_cut cut;
     struct hr_resumptions resumptions;
     struct hr_worker_stats stats[WORKERS];
+    struct hr_lost_work lost_work[WORKERS];
     int64_t again_ns[WORKERS];
     bool comes[WORKERS];
     struct hr_reported_work reported[WORKERS];
@@ -40,20 +41,16 @@ static struct stage *open_stage(void)
     struct stage *stage = aligned_alloc(HR_LINE, sizeof *stage);
     struct hr_strategy *strategy = calloc(1, sizeof *strategy);
     struct hr_control *control = aligned_alloc(HR_LINE, hr_control_bytes(WORKERS));
-    struct hr_lost_batches *lost_batches =
-        aligned_alloc(HR_LINE, hr_round_up(hr_lost_batches_bytes(WORKERS, 1), HR_LINE));
-    assert_true(stage && strategy && control && lost_batches);
+    assert_true(stage && strategy && control);
     strategy->synchronous = true; /* a loss ends the term */
     memset(stage, 0, sizeof *stage);
     memset(control, 0, hr_control_bytes(WORKERS));
-    memset(lost_batches, 0, hr_lost_batches_bytes(WORKERS, 1));
     hr_control_init(control, WORKERS);
-    hr_lost_batches_init(lost_batches, WORKERS, 1);
     snprintf(stage->options.on_loss, sizeof stage->options.on_loss, "continue");
     stage->shared = (struct hr_shared_state){.strategy = strategy,
                                              .workers = WORKERS,
                                              .control = control,
-                                             .lost_batches = lost_batches,
+                                             .lost_work = stage->lost_work,
                                              .stats = stage->stats,
                                              .outlives = true};
     stage->job = (struct hr_train_job){
@@ -77,7 +74,6 @@ static struct stage *open_stage(void)
 static void close_stage(struct stage *stage)
 {
     hr_losses_end(&stage->drive.losses);
-    free(stage->shared.lost_batches);
     free(stage->shared.control);
     free((void *)(uintptr_t)stage->shared.strategy);
     free(stage);
@@ -129,7 +125,7 @@ static void who_dies_while_it_is_started_again_has_nothing_to_lose(void **state)
         assert_true(hr_losses_lost(losses, 1, "killed"));
         for (size_t i = 0; i < 2; i++)
             if (i == late) {
-                hr_lost_work_of(stage->shared.lost_batches, 1)->lost_samples = 8;
+                stage->lost_work[1].lost_samples = 8;
                 stage->stats[1].steps = 30;
             } else {
                 assert_true(hr_losses_lost(losses, 1, "killed"));

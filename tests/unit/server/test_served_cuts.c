@@ -29,7 +29,7 @@ static void a_loss_completes_a_cut(void **state)
     assert_false(has_arrived(0));
     lose(1);
     assert_true(has_arrived(0) && has_arrived(2));
-    assert_true(hr_lost_batches_waiting(script.shared.lost_batches));
+    assert_true(hr_returned_any(script.shared.returned));
     assert_true(script.shared.snapshot.weights[0] == -1);
     assert_int_equal(script_read(&script, 0).index, 0);
     script_push(&script, 0, 1);
@@ -165,7 +165,7 @@ static void a_loss_while_others_rest_exports_again(void **state)
     lose(1);
     assert_true(script.shared.snapshot.weights[0] == -1);
     assert_true(script.shared.snapshot.weights[SCRIPT_PARAMS - 1] == -1);
-    assert_false(hr_lost_batches_waiting(script.shared.lost_batches));
+    assert_false(hr_returned_any(script.shared.returned));
     script_close(&script);
 }
 

@@ -6,7 +6,7 @@
 
 static const struct hr_lost_work *fate_of(size_t w)
 {
-    return hr_lost_work_of(script.shared.lost_batches, w);
+    return &script.shared.lost_work[w];
 }
 
 static void check_counts(size_t w, uint64_t samples, double loss, uint64_t updates)

@@ -160,7 +160,7 @@ static bool all_quiescent(void)
 /* All go back for what waits, or on to the next span. False: that was the last. */
 static bool leave_cut(void)
 {
-    const bool again = hr_lost_batches_waiting(shared()->lost_batches);
+    const bool again = hr_returned_any(shared()->returned);
     for (size_t w = 0; w < shared()->workers; w++) {
         if (sim.state[w] == DEAD)
             continue;
@@ -256,7 +256,7 @@ static void check_account(void)
     double loss = 0;
     for (size_t w = 0; w < shared()->workers; w++) {
         const struct hr_worker_stats *stats = &shared()->stats[w];
-        const struct hr_lost_work *work = hr_lost_work_of(shared()->lost_batches, w);
+        const struct hr_lost_work *work = &shared()->lost_work[w];
         samples += stats->samples;
         updates += stats->updates;
         loss += stats->epoch_loss;

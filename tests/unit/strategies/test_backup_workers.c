@@ -135,7 +135,7 @@ static void check_share(size_t w, size_t share, size_t shares)
 
 static void check_lost(size_t w, uint64_t shares, uint64_t samples)
 {
-    const struct hr_lost_work *lost = hr_lost_work_of(script.shared.lost_batches, w);
+    const struct hr_lost_work *lost = &script.shared.lost_work[w];
     assert_int_equal(lost->lost_batches, shares);
     assert_int_equal(lost->lost_samples, samples);
     assert_int_equal(lost->again_batches, 0);

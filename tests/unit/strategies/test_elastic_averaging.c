@@ -106,8 +106,8 @@ static void a_lost_range_is_handed_out_again(void **state)
     assert_int_equal(stats->updates, 2);
     assert_int_equal(stats->steps, 2);
     assert_true(stats->epoch_loss == 2);
-    assert_int_equal(hr_lost_work_of(script.shared.lost_batches, 1)->again_batches, 2);
-    assert_int_equal(hr_lost_work_of(script.shared.lost_batches, 1)->again_samples, 2);
+    assert_int_equal(script.shared.lost_work[1].again_batches, 2);
+    assert_int_equal(script.shared.lost_work[1].again_samples, 2);
     script_return(&script, 1);
     script_serve_all(&script, 1);
     assert_int_equal(script_read(&script, 1).index, 2);

@@ -46,7 +46,7 @@ static void play_up_to(size_t w, enum death death)
     struct hr_shared_state *shared = &script.shared;
     uint64_t index;
     if (death == HAS_TOLD_NOBODY) {
-        if (!hr_lost_batches_take(shared->lost_batches, &index))
+        if (!hr_returned_take(shared->returned, &index))
             hr_atom64_fetch_add_acq_rel(&shared->dispenser->next, 1);
         return;
     }
@@ -72,7 +72,7 @@ static bool has_trained(enum death death)
 
 static struct hr_lost_work fate_of(size_t w)
 {
-    return *hr_lost_work_of(script.shared.lost_batches, w);
+    return script.shared.lost_work[w];
 }
 
 static struct hr_lost_work all_fates(void)
@@ -138,11 +138,11 @@ static void check_death(bool recorded, enum death death, bool reissues)
     assert_int_equal(fate_of(1).lost_batches, left - again);
     assert_int_equal(fate_of(1).lost_samples, left - again);
     assert_int_equal(fate_of(1).partial, death == IS_PUSHING);
-    assert_int_equal(hr_lost_batches_waiting(script.shared.lost_batches), again);
+    assert_int_equal(hr_returned_any(script.shared.returned), again);
     assert_int_equal(work(0), again);
     miss();
     miss();
-    assert_false(hr_lost_batches_waiting(script.shared.lost_batches));
+    assert_false(hr_returned_any(script.shared.returned));
     assert_int_equal(samples_of(1), 1 + has_trained(death));
     assert_int_equal(samples() + fate_of(1).lost_samples, BATCHES);
     assert_int_equal(fate_of(0).again_batches + fate_of(0).lost_batches + fate_of(0).partial, 0);
@@ -170,7 +170,7 @@ static void batches_are_put_down_to_those_who_had_them(void **state)
     }
     assert_int_equal(work(0), BATCHES - 3);
     miss();
-    assert_int_equal(hr_lost_batches_waiting(script.shared.lost_batches), 1);
+    assert_int_equal(hr_returned_any(script.shared.returned), 1);
     for (size_t w = 1; w <= 3; w++)
         assert_int_equal(fate_of(w).again_batches, 1);
     play_up_to(4, HAS_TOLD_NOBODY);
@@ -189,7 +189,7 @@ static void more_are_missing_than_can_wait(void **state)
 {
     (void)state;
     open_world(false, 6, true);
-    hr_lost_batches_init(script.shared.lost_batches, 6, 2);
+    script.shared.returned->room = 2;
     for (size_t w = 1; w < 6; w++) {
         play_up_to(w, w % 2 ? HAS_DRAWN : HAS_TOLD_NOBODY);
         script_lose(&script, w);
@@ -329,7 +329,7 @@ static void come_to_the_cut(uint64_t *seed, size_t *left)
 {
     const struct hr_dispenser *dispenser = script.shared.dispenser;
     const uint64_t cut = hr_atom64_load_relaxed(&dispenser->cut);
-    while (hr_lost_batches_waiting(script.shared.lost_batches) ||
+    while (hr_returned_any(script.shared.returned) ||
            hr_atom64_load_relaxed(&dispenser->next) < cut) {
         const size_t w = draw(seed) % script.shared.workers;
         if (script.gone[w])
@@ -357,7 +357,7 @@ static void no_sample_is_unaccounted(void **state)
             do {
                 come_to_the_cut(&seed, &left);
                 miss();
-            } while (hr_lost_batches_waiting(script.shared.lost_batches));
+            } while (hr_returned_any(script.shared.returned));
             from = to;
         }
         const struct hr_lost_work sum = all_fates();

@@ -10,25 +10,25 @@
 static void batches_come_back_once_and_in_order(void **state)
 {
     (void)state;
-    enum { WORKERS = 2, ROOM = 3 };
-    const size_t bytes = (hr_lost_batches_bytes(WORKERS, ROOM) + HR_LINE - 1) / HR_LINE * HR_LINE;
-    struct hr_lost_batches *lost_batches = aligned_alloc(HR_LINE, bytes);
+    enum { ROOM = 3 };
+    const size_t bytes = (hr_returned_bytes(ROOM) + HR_LINE - 1) / HR_LINE * HR_LINE;
+    struct hr_returned *returned = aligned_alloc(HR_LINE, bytes);
     uint64_t index;
-    memset(lost_batches, 0, bytes);
-    hr_lost_batches_init(lost_batches, WORKERS, ROOM);
-    assert_false(hr_lost_batches_take(lost_batches, &index));
+    memset(returned, 0, bytes);
+    returned->room = ROOM;
+    assert_false(hr_returned_take(returned, &index));
     for (uint64_t round = 0; round < 10; round++) { /* the queue goes round */
-        hr_lost_batches_return(lost_batches, 100 + round);
-        hr_lost_batches_return(lost_batches, 200 + round);
-        assert_true(hr_lost_batches_waiting(lost_batches));
-        assert_true(hr_lost_batches_take(lost_batches, &index));
+        hr_returned_add(returned, 100 + round);
+        hr_returned_add(returned, 200 + round);
+        assert_true(hr_returned_any(returned));
+        assert_true(hr_returned_take(returned, &index));
         assert_int_equal(index, 100 + round);
-        assert_true(hr_lost_batches_take(lost_batches, &index));
+        assert_true(hr_returned_take(returned, &index));
         assert_int_equal(index, 200 + round);
-        assert_false(hr_lost_batches_waiting(lost_batches));
-        assert_false(hr_lost_batches_take(lost_batches, &index));
+        assert_false(hr_returned_any(returned));
+        assert_false(hr_returned_take(returned, &index));
     }
-    free(lost_batches);
+    free(returned);
 }
 
 static struct hr_worker_stats *counted(uint64_t samples)
