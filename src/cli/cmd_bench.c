@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bench/bench.h"
+#include "terminal/output.h"
 
 static const struct kind {
     const char *name;

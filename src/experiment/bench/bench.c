@@ -1,10 +1,12 @@
 /* What kinds of bench share: sizes, memory, samples. */
 #include "bench/bench.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/memory.h"
 #include "base/philox.h"
 #include "options/nearest.h"
@@ -141,4 +143,18 @@ void hr_bench_data_close(struct hr_bench_data *data)
     if (!data->made_up)
         hr_dataset_close(&data->dataset);
     *data = (struct hr_bench_data){0};
+}
+
+/* --- what their tables share --- */
+
+const char *hr_bench_spread_text(double spread, char text[16])
+{
+    snprintf(text, 16, spread < 0.0995 ? "%.1f" : "%.0f", fmin(100 * spread, 9999));
+    return text;
+}
+
+json_t *hr_bench_times(double p10_us, double p50_us, double p90_us)
+{
+    return hr_json_object("p10", HR_JSON(p10_us), "p50", HR_JSON(p50_us), "p90", HR_JSON(p90_us),
+                          NULL);
 }

@@ -16,7 +16,6 @@
 #include "base/signals.h"
 #include "base/size.h"
 #include "group/world.h"
-#include "report/benches.h"
 #include "options/meaning.h"
 #include "options/nearest.h"
 #include "shm/ring.h"
@@ -459,13 +458,13 @@ static void bench_calibrate(size_t nranks, struct hr_machine_speed *calibration)
                                              .message_ns = message_ns(),
                                              .threads = threads,
                                              .memory_gbs = memory_gbs(threads),
-                                             .l2_bytes = (long)hr_cpus_cache_bytes(2),
-                                             .l3_bytes = (long)hr_cpus_cache_bytes(3)};
+                                             .l2_bytes = hr_cpus_cache_bytes(2),
+                                             .l3_bytes = hr_cpus_cache_bytes(3)};
 }
 
 static void bench_print_calibration(const struct hr_machine_speed *c)
 {
-    printf("# %zu processors; L2 %ld KiB, L3 %ld MiB; pages of %ld bytes\n", hr_cpus_allowed(),
+    printf("# %zu processors; L2 %zu KiB, L3 %zu MiB; pages of %ld bytes\n", hr_cpus_allowed(),
            c->l2_bytes >> 10, c->l3_bytes >> 20, sysconf(_SC_PAGESIZE));
     printf("# a message one way %.0f ns; a hand-off through the kernel %.1f us; %zu threads read, "
            "multiply and write 64 MiB each at %.1f GB/s\n",
@@ -593,6 +592,30 @@ static void begin_table(struct hr_grid *table, const struct hr_bench_case *what,
     hr_grid_begin(table,
                   "size (B)\t-algorithm \ttime (us)\t    p10\t    p90\t algbw\t busbw\t#wrong");
     hr_grid_flush(table, stdout);
+}
+
+static json_t *bench_row(const void *rows, size_t i)
+{
+    const struct hr_bench_row *row = (const struct hr_bench_row *)rows + i;
+    return hr_json_object(HR_OF(row, op), HR_OF(row, algorithm), HR_OF(row, transport),
+                          HR_OF(row, launch), HR_OF(row, type), HR_OF(row, redop),
+                          HR_OF(row, buffers), HR_OF(row, loop), HR_OF(row, bytes),
+                          HR_OF(row, count), HR_OF(row, ranks), "time_us",
+                          hr_bench_times(row->p10_us, row->p50_us, row->p90_us),
+                          HR_OF(row, algbw_gbs), HR_OF(row, busbw_gbs), HR_OF(row, wrong), NULL);
+}
+
+static json_t *calibration_object(const struct hr_machine_speed *c)
+{
+    return hr_json_object(HR_OF(c, handoff_us), HR_OF(c, message_ns), HR_OF(c, threads),
+                          HR_OF(c, memory_gbs), HR_OF(c, l2_bytes), HR_OF(c, l3_bytes), NULL);
+}
+
+json_t *hr_json_rows(const struct hr_machine_speed *calibration, const struct hr_bench_row *rows,
+                     size_t n)
+{
+    return hr_json_object("calibration", calibration_object(calibration), "rows",
+                          hr_json_list(n, bench_row, rows), NULL);
 }
 
 /* --- measuring --- */

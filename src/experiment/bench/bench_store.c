@@ -12,15 +12,16 @@
 #include "hogring/store.h"
 #include "base/clock.h"
 #include "base/cpus.h"
+#include "base/json.h"
 #include "base/median.h"
 #include "base/signals.h"
 #include "base/size.h"
 #include "base/vec.h"
-#include "report/benches.h"
 #include "netsim/topology.h"
 #include "options/command_line.h"
 #include "store/partition.h"
 #include "strategies/strategies.h"
+#include "terminal/grid.h"
 #include "watch/watch.h"
 
 /* --- one measurement ---
@@ -39,6 +40,18 @@ struct hr_store_case {
     size_t bytes; /* of all keys */
     bool synchronous, own_memory;
     struct hr_link link; /* bandwidth 0: as fast as memory */
+};
+
+struct store_row {
+    char setup[32]; /* "2W1PS", "2W2PS colocated" */
+    const char *placement;
+    size_t workers, servers;
+    size_t bytes; /* of all keys */
+    double p10_us, p50_us, p90_us;
+    double gbs;     /* pushed and pulled by all workers, over p50; GB/s, decimal */
+    double law_us;  /* data / total bandwidth of the emulated links; NaN: there are none */
+    double balance; /* largest shard over the mean */
+    size_t wrong;   /* elements with a wrong value */
 };
 
 enum {
@@ -197,7 +210,7 @@ static enum hr_status measure_balance(const struct bench *bench, double *balance
     return HR_OK;
 }
 
-static void fill_row(const struct bench *bench, struct hr_store_row *row)
+static void fill_row(const struct bench *bench, struct store_row *row)
 {
     const struct hr_store_case *what = bench->what;
     double *slowest = bench->seconds; /* worker 0's line takes the maxima */
@@ -235,7 +248,7 @@ static size_t iterations_for(const struct hr_store_case *what)
     return n < LEAST_ITERATIONS ? LEAST_ITERATIONS : hr_min_size(n, MOST_ITERATIONS);
 }
 
-static enum hr_status run(struct bench *bench, struct hr_store_row *row)
+static enum hr_status run(struct bench *bench, struct store_row *row)
 {
     const struct hr_store_case *what = bench->what;
     struct hr_world_options world = what->world;
@@ -258,7 +271,7 @@ static enum hr_status run(struct bench *bench, struct hr_store_row *row)
 }
 
 /* Measure it; fills *row. */
-static enum hr_status store_measure(const struct hr_store_case *what, struct hr_store_row *row)
+static enum hr_status store_measure(const struct hr_store_case *what, struct store_row *row)
 {
     struct bench *bench = calloc(1, sizeof *bench);
     if (!bench)
@@ -281,8 +294,9 @@ struct store_bench {
     struct hr_store_case what;
     uint64_t low, high; /* bytes to measure */
     bool dedicated, colocated;
-    struct hr_store_row row[MOST_ROWS];
-    struct hr_store_table table;
+    const char *strategy;
+    struct store_row row[MOST_ROWS];
+    size_t n;
     struct hr_grid cells;
 };
 
@@ -302,14 +316,14 @@ static enum hr_status read_placement(struct store_bench *bench)
 static enum hr_status read_strategy(struct store_bench *bench)
 {
     const bool given = hr_cli_was_given(bench->cli, "strategy");
-    bench->table.strategy = given ? bench->cli->train.strategy : "ps-async";
+    bench->strategy = given ? bench->cli->train.strategy : "ps-async";
     const struct hr_strategy *strategy;
-    const bool found = hr_strategy_find(bench->table.strategy, 1, &strategy) == HR_OK;
+    const bool found = hr_strategy_find(bench->strategy, 1, &strategy) == HR_OK;
     bench->what.synchronous = found && strategy->synchronous;
     if (found && (strategy == &hr_strategy_ps_async || strategy == &hr_strategy_ps_sync))
         return HR_OK;
     return hr_fail(HR_E_USAGE, "--strategy %s: bench store has ps-async and ps-sync",
-                   bench->table.strategy);
+                   bench->strategy);
 }
 
 /* How many workers and servers, at most in a sweep. */
@@ -355,12 +369,55 @@ static enum hr_status read_options(struct store_bench *bench)
         .launch = cli->train.launch,
         .timeout = cli->train.timeout > 0 ? cli->train.timeout : -1,
     };
-    bench->table.launch = cli->train.launch;
-    bench->table.buffers = cli->buffers;
-    bench->table.link = cli->link;
-    bench->table.keys = cli->keys;
-    bench->table.row = bench->row;
     return HR_OK;
+}
+
+/* --- the table; rows are shown as they come --- */
+
+static void begin_table(struct store_bench *bench)
+{
+    const struct hr_cli *cli = bench->cli;
+    printf("# store: push_pull of %zu key%s by every worker (%s, %s, %s buffers); 2W1PS is 2 "
+           "workers and 1 server\n",
+           cli->keys, cli->keys == 1 ? "" : "s", bench->strategy, cli->train.launch, cli->buffers);
+    if (cli->link[0])
+        printf("# every server has a link of %s, emulated; law: data / total bandwidth = "
+               "2 x bytes x workers / (servers x bandwidth)\n",
+               cli->link);
+    hr_grid_begin(
+        &bench->cells,
+        "size (B)\t-setup\ttime (us)\t    p10\t    p90\t  GB/s\tlaw (us)\tbalance\t#wrong");
+    hr_grid_flush(&bench->cells, stdout);
+}
+
+static void print_row(struct hr_grid *cells, const struct store_row *row)
+{
+    char law[32] = "-";
+    if (!isnan(row->law_us))
+        snprintf(law, sizeof law, "%.2f", row->law_us);
+    fprintf(cells->cells, "%zu\t%s\t%.2f\t%.2f\t%.2f\t%.3f\t%s\t%.2f\t%zu\n", row->bytes,
+            row->setup, row->p50_us, row->p10_us, row->p90_us, row->gbs, law, row->balance,
+            row->wrong);
+    hr_grid_flush(cells, stdout);
+    fflush(stdout);
+}
+
+static json_t *row_json(const void *of, size_t i)
+{
+    const struct store_bench *bench = of;
+    const struct hr_cli *cli = bench->cli;
+    const struct store_row *row = &bench->row[i];
+    return hr_json_object(
+        "op", HR_JSON("store"), HR_OF(row, setup), HR_OF(row, placement), HR_OF(row, workers),
+        HR_OF(row, servers), HR_OF(bench, strategy), HR_OF(&cli->train, launch),
+        HR_OF(cli, buffers), "link", hr_json_text_or_null(cli->link), HR_OF(cli, keys),
+        HR_OF(row, bytes), "time_us", hr_bench_times(row->p10_us, row->p50_us, row->p90_us),
+        HR_OF(row, gbs), HR_OF(row, law_us), HR_OF(row, balance), HR_OF(row, wrong), NULL);
+}
+
+static json_t *rows_json(const struct store_bench *bench)
+{
+    return hr_json_object("rows", hr_json_list(bench->n, row_json, bench), NULL);
 }
 
 /* --- measuring --- */
@@ -369,24 +426,22 @@ static enum hr_status measure(struct store_bench *bench, const char *placement, 
                               size_t servers)
 {
     const bool silent = !hr_cli_speaks(bench->cli);
-    for (uint64_t bytes = bench->low; bytes <= bench->high && bench->table.n < MOST_ROWS;
-         bytes *= STEP) {
-        struct hr_store_row *row = &bench->row[bench->table.n];
+    for (uint64_t bytes = bench->low; bytes <= bench->high && bench->n < MOST_ROWS; bytes *= STEP) {
+        struct store_row *row = &bench->row[bench->n];
         struct hr_store_case what = bench->what;
         what.placement = placement;
         what.workers = workers;
         what.servers = servers;
         what.bytes = bytes - bytes % sizeof(float);
-        *row = (struct hr_store_row){
+        *row = (struct store_row){
             .placement = placement, .workers = workers, .servers = servers, .bytes = what.bytes};
         snprintf(row->setup, sizeof row->setup, "%zuW%zuPS%s", workers, servers,
                  strcmp(placement, "dedicated") ? " colocated" : "");
         HR_TRY(hr_signals_check());
         HR_TRY(store_measure(&what, row));
-        bench->table.n++;
+        bench->n++;
         if (!silent) {
-            hr_store_print_row(&bench->cells, stdout, row);
-            fflush(stdout);
+            print_row(&bench->cells, row);
         }
         if (row->wrong)
             return hr_fail(HR_E_FAILED, "store %s of %zu bytes: %zu elements are wrong", row->setup,
@@ -415,7 +470,7 @@ enum hr_status hr_bench_store(struct hr_cli *cli)
     HR_TRY(hr_bench_check_memory(2 * (bench.what.workers + bench.what.servers + 1), bench.low,
                                  bench.high, STEP));
     if (hr_cli_speaks(cli))
-        hr_store_begin(&bench.cells, stdout, &bench.table);
+        begin_table(&bench);
     if (bench.dedicated)
         HR_TRY(measure_placement(&bench, "dedicated"));
     if (bench.colocated)
@@ -423,7 +478,7 @@ enum hr_status hr_bench_store(struct hr_cli *cli)
     if (hr_cli_speaks(cli))
         hr_grid_end(&bench.cells, NULL, 0);
     snprintf(title, sizeof title, "store: push_pull on %zu processors (%s, %s%s%.50s)",
-             hr_cpus_allowed(), bench.table.strategy, bench.table.launch,
+             hr_cpus_allowed(), bench.strategy, cli->train.launch,
              cli->link[0] ? ", servers' links " : "", cli->link);
-    return hr_publish(cli, title, hr_json_store(&bench.table));
+    return hr_publish(cli, title, rows_json(&bench));
 }

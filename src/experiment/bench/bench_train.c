@@ -3,15 +3,16 @@
 #include "bench/bench.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "hogring/group.h"
+#include "base/json.h"
 #include "base/median.h"
 #include "base/signals.h"
-#include "report/benches.h"
 #include "report/human.h"
 #include "kernels/team.h"
 #include "nn/model.h"
@@ -21,8 +22,258 @@
 #include "options/sweep.h"
 #include "products/ready.h"
 #include "strategies/strategies.h"
+#include "terminal/grid.h"
 #include "terminal/output.h"
 #include "watch/watch.h"
+
+/* --- which share of a roof some work reached --- */
+
+static enum hr_share_lack lack(const struct hr_roof_share *share, size_t n)
+{
+    return n == 0                                                ? HR_SHARE_HAS_NO_ROOF
+           : n < HR_SHARE_FEWEST_ROUNDS                          ? HR_SHARE_HAS_FEW_ROUNDS
+           : hr_middle_spread(share->roof) > HR_ROOF_MOST_SPREAD ? HR_SHARE_ROOF_WAVERED
+           : share->share.median > 1                             ? HR_SHARE_CANNOT_BE
+                                                                 : HR_SHARE_IS_KNOWN;
+}
+
+struct hr_roof_share hr_roof_share(const struct hr_roof_round *rounds, size_t n)
+{
+    double roofs[2 * HR_SHARE_MOST_ROUNDS], shares[HR_SHARE_MOST_ROUNDS];
+    struct hr_roof_share share = {.share = {NAN, NAN, NAN}};
+    HR_ASSERT(n <= HR_SHARE_MOST_ROUNDS);
+    for (size_t i = 0; i < n; i++) {
+        roofs[2 * i] = rounds[i].before;
+        roofs[2 * i + 1] = rounds[i].after;
+        shares[i] = 2 * rounds[i].rate / (rounds[i].before + rounds[i].after);
+    }
+    if (n) {
+        share.roof = hr_middle(roofs, 2 * n);
+        share.share = hr_middle(shares, n);
+    }
+    share.lack = lack(&share, n);
+    return share;
+}
+
+const char *hr_roof_share_lack(const struct hr_roof_share *share, char text[64])
+{
+    char number[16];
+    text[0] = '\0';
+    switch (share->lack) {
+    case HR_SHARE_IS_KNOWN:
+        break;
+    case HR_SHARE_HAS_NO_ROOF:
+        snprintf(text, 64, "virtual time has no roof");
+        break;
+    case HR_SHARE_HAS_FEW_ROUNDS:
+        snprintf(text, 64, "it takes %d rounds to tell", HR_SHARE_FEWEST_ROUNDS);
+        break;
+    case HR_SHARE_ROOF_WAVERED:
+        snprintf(text, 64, "the roof wavered by %s %%",
+                 hr_bench_spread_text(hr_middle_spread(share->roof), number));
+        break;
+    case HR_SHARE_CANNOT_BE:
+        snprintf(text, 64, "%.0f %% of the roof cannot be: it was disturbed",
+                 100 * share->share.median);
+        break;
+    }
+    return text;
+}
+
+/* --- speeds --- */
+
+double hr_speed_flops(const struct hr_speed_row *row)
+{
+    return 2 * row->madds * row->result.samples_per_s;
+}
+
+double hr_speed_share(const struct hr_speed_row *row)
+{
+    return row->roof.lack == HR_SHARE_IS_KNOWN ? row->roof.share.median : NAN;
+}
+
+static bool begins(const char *text, const char *beginning)
+{
+    return !strncmp(text, beginning, strlen(beginning));
+}
+
+/* The setting with blanks, as "ps-async, workers 2"; where `rest`, without the workers. The model
+ * is named before it. */
+static void write_setting(const struct hr_speed_row *row, bool rest, char *text, size_t size)
+{
+    const char *piece = row->setting;
+    text[0] = '\0';
+    while (*piece) {
+        const size_t length = strcspn(++piece, ":"), used = strlen(text);
+        const size_t name = strcspn(piece, "="), value = length - name - 1;
+        const char *comma = used ? ", " : "";
+        if (begins(piece, "strategy="))
+            snprintf(text + used, size - used, "%s%.*s", comma, (int)value, piece + name + 1);
+        else if (!begins(piece, "model=") && !(rest && begins(piece, "workers=")))
+            snprintf(text + used, size - used, "%s%.*s %.*s", comma, (int)name, piece, (int)value,
+                     piece + name + 1);
+        piece += length;
+    }
+}
+
+static void write_label(const struct hr_speed_row *row, bool rest, char *text, size_t size)
+{
+    char setting[HR_SPEED_SETTING + 32];
+    write_setting(row, rest, setting, sizeof setting);
+    snprintf(text, size, "%s%s%s", row->model, setting[0] ? " " : "", setting);
+}
+
+void hr_speed_curve(const struct hr_speed_row *row, char *text, size_t size)
+{
+    write_label(row, true, text, size);
+}
+
+void hr_speeds_set_ideal(struct hr_speed_row *rows, size_t n)
+{
+    char mine[256], other[256];
+    for (size_t i = 0; i < n; i++) {
+        const struct hr_speed_row *base = &rows[i];
+        hr_speed_curve(&rows[i], mine, sizeof mine);
+        for (size_t k = 0; k < n; k++) {
+            hr_speed_curve(&rows[k], other, sizeof other);
+            if (!strcmp(mine, other) && rows[k].result.workers < base->result.workers)
+                base = &rows[k];
+        }
+        rows[i].ideal = base->result.samples_per_s * (double)rows[i].result.workers /
+                        (double)base->result.workers;
+    }
+}
+
+void hr_speed_parts(const struct hr_run_result *r, double share[HR_SPEED_PARTS])
+{
+    const double all = r->load_s + r->compute_s + r->communicate_s + r->wait_s;
+    const double seconds[HR_SPEED_PARTS] = {
+        [HR_SPEED_LOAD] = r->load_s,
+        [HR_SPEED_FORWARD] = r->forward_s,
+        [HR_SPEED_BACKWARD] = r->backward_s,
+        [HR_SPEED_UPDATE] = fmax(0, r->compute_s - r->forward_s - r->backward_s),
+        [HR_SPEED_COMMUNICATE] = r->communicate_s,
+        [HR_SPEED_WAIT] = r->wait_s,
+    };
+    for (size_t i = 0; i < HR_SPEED_PARTS; i++)
+        share[i] = all > 0 ? seconds[i] / all : 0;
+}
+
+/* In virtual time a gradient takes as long as it is said to, and has no parts. */
+static void write_time(FILE *cells, const struct hr_run_result *result, bool real)
+{
+    double share[HR_SPEED_PARTS];
+    hr_speed_parts(result, share);
+    if (!real)
+        share[HR_SPEED_FORWARD] += share[HR_SPEED_BACKWARD] + share[HR_SPEED_UPDATE];
+    for (size_t i = 0; i < HR_SPEED_PARTS; i++)
+        if (real || (i != HR_SPEED_BACKWARD && i != HR_SPEED_UPDATE))
+            fprintf(cells, "%s%.0f", i ? "/" : "\t", 100 * share[i]);
+    fputc('\n', cells);
+}
+
+static void print_lack(FILE *out, const struct hr_speed_row *row)
+{
+    char label[256], text[64];
+    if (!row->measured || row->roof.lack == HR_SHARE_IS_KNOWN)
+        return;
+    write_label(row, false, label, sizeof label);
+    fprintf(out, "%s: no share: %s\n", label, hr_roof_share_lack(&row->roof, text));
+}
+
+static void write_row(FILE *cells, const struct hr_speed_row *row, bool scaled)
+{
+    char label[256];
+    write_label(row, false, label, sizeof label);
+    fprintf(cells, "%s\t%.0f\t", label,
+            hr_rate_shown(row->result.samples_per_s, row->result.tokens));
+    if (scaled)
+        fprintf(cells, "%.0f %%", 100 * row->result.samples_per_s / row->ideal);
+    fprintf(cells, "\t%.4g\t%.1f\t", 2e-6 * row->madds, hr_speed_flops(row) * 1e-9);
+    if (row->measured && row->roof.lack != HR_SHARE_IS_KNOWN)
+        fputs("no share", cells);
+    else if (row->measured)
+        fprintf(cells, "%.0f %% [%.0f, %.0f]", 100 * row->roof.share.median,
+                100 * row->roof.share.low, 100 * row->roof.share.high);
+    write_time(cells, &row->result, row->measured);
+}
+
+void hr_speeds_print(FILE *out, const struct hr_speed_row *rows, size_t n)
+{
+    struct hr_grid table;
+    char heads[96];
+    bool scaled = false;
+    for (size_t i = 0; i < n; i++)
+        scaled = scaled || rows[i].result.workers != rows[0].result.workers;
+    snprintf(heads, sizeof heads, "-model\t%s\tof ideal\tMFLOP\tGFLOP/s\tof roof [95 %%]\t-time %%",
+             hr_rate_unit(n ? rows[0].result.tokens : 0)); /* all are on the same data */
+    hr_grid_begin(&table, heads);
+    for (size_t i = 0; i < n; i++)
+        write_row(table.cells, &rows[i], scaled);
+    hr_grid_end(&table, out, 0);
+    fprintf(out, "%s, of the workers' time\n",
+            n && rows[0].measured ? "time %: load / forward / backward / update / comm / wait"
+                                  : "time %: load / gradient / comm / wait");
+    if (n && rows[0].roof.lack != HR_SHARE_HAS_NO_ROOF)
+        fputs("roof: the most that these threads can compute, measured beside each row\n", out);
+    for (size_t i = 0; i < n; i++)
+        print_lack(out, &rows[i]);
+    if (scaled)
+        fputs("ideal: the speed with the fewest workers, for each worker\n", out);
+}
+
+/* --- as JSON --- */
+
+/* What a share was made of, and why there is none. */
+static json_t *roof_object(const struct hr_speed_row *row)
+{
+    const struct hr_roof_share *roof = &row->roof;
+    const bool known = roof->lack == HR_SHARE_IS_KNOWN;
+    char text[64];
+    json_t *rounds = json_array();
+    for (size_t i = 0; i < row->rounds; i++)
+        hr_json_append(&rounds,
+                       hr_json_object("flops_per_s", HR_JSON(row->measured[i].rate), "roof_before",
+                                      HR_JSON(row->measured[i].before), "roof_after",
+                                      HR_JSON(row->measured[i].after), NULL));
+    return hr_json_object(
+        "kind", HR_JSON(hr_roof_kind_name(row->roof_kind)), "low_flops_per_s",
+        HR_JSON(roof->roof.low), "high_flops_per_s", HR_JSON(roof->roof.high), "spread",
+        HR_JSON(hr_middle_spread(roof->roof)), "share_low", HR_JSON(known ? roof->share.low : NAN),
+        "share_high", HR_JSON(known ? roof->share.high : NAN), "no_share",
+        hr_json_text_or_null(hr_roof_share_lack(roof, text)), "rounds", rounds, NULL);
+}
+
+static json_t *speed_object(const void *rows, size_t i)
+{
+    const struct hr_speed_row *row = (const struct hr_speed_row *)rows + i;
+    const struct hr_run_result *r = &row->result;
+    double share[HR_SPEED_PARTS];
+    char label[256];
+    hr_speed_parts(r, share);
+    hr_speed_curve(row, label, sizeof label);
+    json_t *time = hr_json_object(
+        "load", HR_JSON(share[HR_SPEED_LOAD]), "forward", HR_JSON(share[HR_SPEED_FORWARD]),
+        "backward", HR_JSON(share[HR_SPEED_BACKWARD]), "update", HR_JSON(share[HR_SPEED_UPDATE]),
+        "communicate", HR_JSON(share[HR_SPEED_COMMUNICATE]), "wait", HR_JSON(share[HR_SPEED_WAIT]),
+        NULL);
+    return hr_json_object(
+        HR_OF(row, model), "label", HR_JSON(label), "layers", HR_JSON(r->model), HR_OF(r, params),
+        HR_OF(r, strategy), HR_OF(r, launch), HR_OF(r, kernels), HR_OF(r, workers),
+        HR_OF(r, servers), HR_OF(r, clock), HR_OF(r, threads_per_worker), HR_OF(r, batch_size),
+        HR_OF(r, samples_per_s), "tokens", r->tokens ? hr_json_count(r->tokens) : json_null(),
+        HR_OF(row, rounds), "least_samples_per_s", HR_JSON(row->least), "most_samples_per_s",
+        HR_JSON(row->most), "ideal_samples_per_s", HR_JSON(row->ideal), "flops_per_sample",
+        HR_JSON(2 * row->madds), "flops_per_s", HR_JSON(hr_speed_flops(row)), "roof_flops_per_s",
+        HR_JSON(row->measured ? row->roof.roof.median : NAN), "of_compute_roof",
+        HR_JSON(hr_speed_share(row)), "roof", row->measured ? roof_object(row) : json_null(),
+        "time", time, NULL);
+}
+
+static json_t *speeds_json(const struct hr_speed_row *rows, size_t n)
+{
+    return hr_json_object("rows", hr_json_list(n, speed_object, rows), NULL);
+}
 
 /* --- the compute roof --- */
 
@@ -363,7 +614,7 @@ static enum hr_status report(struct train_bench *bench)
              bench->options[0].batch_size,
              hr_choices_of(&bench->options[0]).clock == HR_CLOCK_REAL ? "real time"
                                                                       : "virtual time");
-    return hr_publish(cli, title, hr_json_speed(bench->rows, bench->nrows));
+    return hr_publish(cli, title, speeds_json(bench->rows, bench->nrows));
 }
 
 static enum hr_status run_bench(struct train_bench *bench)

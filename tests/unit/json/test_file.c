@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "report/benches.h"
 #include "json/value.h"
 #include "support/check.h"
 #include "support/json_file.h"
@@ -20,7 +19,7 @@ static void a_dash_is_stdout_and_ends_in_a_newline(void **state)
     const int saved = dup(STDOUT_FILENO);
     const int file = open(json_file_path, O_RDWR | O_CREAT | O_TRUNC, 0600);
     dup2(file, STDOUT_FILENO);
-    const enum hr_status status = hr_json_write("-", hr_json_rows(NULL, NULL, 0));
+    const enum hr_status status = hr_json_write("-", json_object());
     fflush(stdout);
     dup2(saved, STDOUT_FILENO);
     close(saved);
@@ -43,7 +42,7 @@ static void a_file_is_replaced_through_its_symbolic_link(void **state)
     snprintf(link, sizeof link, "%s/link.json", json_file_folder);
     fclose(fopen(json_file_path, "w"));
     assert_int_equal(symlink("out.json", link), 0);
-    CHECK_OK(hr_json_write(link, hr_json_rows(NULL, NULL, 0)));
+    CHECK_OK(hr_json_write(link, json_object()));
     assert_int_equal(lstat(link, &info), 0);
     assert_true(S_ISLNK(info.st_mode));
     assert_int_equal(stat(json_file_path, &info), 0);
@@ -60,7 +59,7 @@ static void what_is_no_regular_file_is_written_to_and_stays(void **state)
     assert_int_equal(mkfifo(json_file_path, 0600), 0);
     const int reader = open(json_file_path, O_RDONLY | O_NONBLOCK);
     assert_true(reader >= 0);
-    CHECK_OK(hr_json_write(json_file_path, hr_json_rows(NULL, NULL, 0)));
+    CHECK_OK(hr_json_write(json_file_path, json_object()));
     assert_true(read(reader, text, sizeof text) > 0);
     close(reader);
     assert_int_equal(lstat(json_file_path, &info), 0);
@@ -70,16 +69,16 @@ static void what_is_no_regular_file_is_written_to_and_stays(void **state)
 static void errors_name_the_path(void **state)
 {
     (void)state;
-    CHECK_FAILS(hr_json_write("/nowhere/at/all.json", hr_json_rows(NULL, NULL, 0)), HR_E_IO);
+    CHECK_FAILS(hr_json_write("/nowhere/at/all.json", json_object()), HR_E_IO);
     CHECK_MESSAGE("/nowhere/at/all.json: cannot be written: No such file");
-    CHECK_FAILS(hr_json_write(json_file_folder, hr_json_rows(NULL, NULL, 0)), HR_E_IO);
+    CHECK_FAILS(hr_json_write(json_file_folder, json_object()), HR_E_IO);
     CHECK_MESSAGE("is a folder");
     struct rlimit none = {0, 0}, usual;
     getrlimit(RLIMIT_FSIZE, &usual);
     none.rlim_max = usual.rlim_max;
     signal(SIGXFSZ, SIG_IGN);
     setrlimit(RLIMIT_FSIZE, &none);
-    const enum hr_status status = hr_json_write(json_file_path, hr_json_rows(NULL, NULL, 0));
+    const enum hr_status status = hr_json_write(json_file_path, json_object());
     setrlimit(RLIMIT_FSIZE, &usual);
     assert_int_equal(status, HR_E_IO);
     CHECK_MESSAGE("out.json: File too large: ");

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/benches.h"
+#include "bench/bench.h"
 #include "support/capture.h"
 #include "support/check.h"
 

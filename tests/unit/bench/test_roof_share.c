@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/benches.h"
+#include "bench/bench.h"
 #include "support/check.h"
 
 static void a_round_is_held_against_the_roof_around_it(void **state)

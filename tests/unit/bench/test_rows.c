@@ -1,7 +1,7 @@
 /* The JSON document of hogring bench, parsed back. */
 #include <math.h>
 
-#include "report/benches.h"
+#include "bench/bench.h"
 #include "json/value.h"
 #include "support/check.h"
 #include "support/json_file.h"
