@@ -20,7 +20,6 @@
 #include "options/choices.h"
 #include "options/sweep.h"
 #include "report/human.h"
-#include "report/tuning.h"
 #include "search/halving.h"
 #include "strategies/strategies.h"
 #include "terminal/output.h"

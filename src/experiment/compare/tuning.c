@@ -1,5 +1,5 @@
 /* What --tune has tried, and what it chose: in sentences, as JSON. */
-#include "report/tuning.h"
+#include "compare/tune.h"
 
 #include <math.h>
 #include <stdlib.h>
