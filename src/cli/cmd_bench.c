@@ -97,8 +97,7 @@ const struct hr_command hr_command_bench = {
                 "  hogring bench train --model mlp,cnn --workers 2 --batch-size 64\n"
                 "  hogring bench train --model mlp --strategy allreduce,ps-async \\\n"
                 "    --workers 1,2,4 --plot speed.svg\n"
-                "  hogring bench pipeline --pipeline 4 --micro-batches 8 \\\n"
-                "    --pipeline-schedule 1f1b\n"
+                "  hogring bench pipeline --pipeline 4,micro-batches=8,schedule=1f1b\n"
                 "  hogring bench pipeline --model resnet8 --pipeline 2,4\n"
                 "  hogring bench store --sweep --workers 4 --servers 2 --link 200MB/s\n",
     .run = run,

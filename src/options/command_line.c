@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "base/inputs.h"
+#include "base/parse.h"
 #include "base/text.h"
 #include "checkpoint/claim.h"
 #include "options/nearest.h"
-#include "options/sweep.h"
 #include "options/train_options.h"
 
 struct hr_cli_option hr_cli_option_at(size_t i)
@@ -79,7 +79,10 @@ enum hr_status hr_cli_refuse_empty(const struct hr_option *row, const char *valu
         return HR_OK;
     const bool has_default = row->usual || row->kind != HR_OPTION_TEXT;
     return hr_fail(HR_E_USAGE, "%s%s \"\": expected %s; without the option %s", where,
-                   hr_option_name(row).text, row->metavar ? row->metavar : "on or off",
+                   hr_option_name(row).text,
+                   !row->metavar                         ? "on or off"
+                   : row->part && row->with[0].values[0] ? "a value behind its ="
+                                                         : row->metavar,
                    has_default ? "it is as by default" : "there is none");
 }
 
@@ -134,11 +137,71 @@ enum hr_status hr_cli_set(struct hr_cli *cli, enum hr_command_bit command, const
     return HR_OK;
 }
 
+/* --- parts --- */
+
+/* The last part "KEY=..." of the value, or KEY of a switch; else, of an option without a field, the
+ * part that reads all of it. *from: where it begins. NULL: there is none. */
+static const struct hr_option *part_of(const struct hr_option *of, unsigned command,
+                                       const char *value, const char **from)
+{
+    const struct hr_option *row, *last = NULL, *all = NULL;
+    double number;
+    *from = value;
+    for (size_t i = 0; (row = hr_cli_option_at(i).row) != NULL; i++) {
+        if (!row->part || strcmp(row->with[0].option, of->name) != 0 ||
+            !hr_option_is_of(row, command))
+            continue;
+        const bool keyed = row->with[0].values[0], is_switch = row->kind == HR_OPTION_FLAG;
+        const size_t length = strlen(row->metavar);
+        if (!keyed && (row->kind == HR_OPTION_NUMBER ? hr_parse_number(value, &number) : !all))
+            all = row;
+        for (const char *key = keyed ? *from : NULL, *end; key; key = *end ? end + 1 : NULL) {
+            end = key + strcspn(key, ",;");
+            if (strncmp(key, row->metavar, length) != 0 || key[length] != (is_switch ? '\0' : '='))
+                continue;
+            *from = key;
+            last = row;
+        }
+    }
+    return last ? last : all;
+}
+
+enum hr_status hr_option_part_cut(const struct hr_option *of, unsigned command, const char *value,
+                                  struct hr_option_part *out)
+{
+    const char *from;
+    out->row = value ? part_of(of, command, value, &from) : NULL;
+    if (!out->row)
+        return HR_OK;
+    const bool keyed = out->row->with[0].values[0];
+    out->value = out->row->kind == HR_OPTION_FLAG ? "on"
+                 : keyed                          ? from + strlen(out->row->metavar) + 1
+                                                  : value;
+    return hr_path(out->before, "%.*s", (int)(from > value ? from - value - 1 : 0), value);
+}
+
+bool hr_option_has_part_first(const struct hr_option *of, unsigned command, const char *value)
+{
+    char first[64];
+    const char *from;
+    snprintf(first, sizeof first, "%.*s", (int)strcspn(value, ",;"), value);
+    return part_of(of, command, first, &from) != NULL;
+}
+
+/* --- options of the library --- */
+
 enum hr_status hr_train_set(struct hr_train_options *options, const char *name, const char *value)
 {
     const struct hr_option *row = hr_train_option_find(name);
-    const bool of_command = hr_cli_option_at(hr_cli_option_find(name, HR_TRAIN)).row != NULL;
-    if (!row && of_command)
+    const struct hr_option *typed = hr_cli_option_at(hr_cli_option_find(name, HR_TRAIN)).row;
+    struct hr_option_part part = {NULL};
+    if (typed)
+        HR_TRY(hr_option_part_cut(typed, HR_TRAIN, value, &part));
+    if (part.row)
+        HR_TRY(hr_train_set(options, part.row->name, part.value));
+    if (part.row)
+        return part.before[0] ? hr_train_set(options, name, part.before) : HR_OK;
+    if (!row && typed)
         return hr_fail(HR_E_USAGE,
                        "--%s: is of the command alone, and no field of "
                        "struct hr_train_options",

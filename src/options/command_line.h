@@ -132,6 +132,19 @@ HR_CHECKED enum hr_status hr_cli_refuse_empty(const struct hr_option *row, const
 HR_CHECKED enum hr_status hr_cli_set(struct hr_cli *cli, enum hr_command_bit command,
                                      const char *name, const char *value, const char *where);
 
+/* The last part of a value, cut: "--pipeline 2,micro-batches=4". row NULL: it has none. HR_E_USAGE:
+ * too long. */
+struct hr_option_part {
+    const struct hr_option *row;
+    const char *value; /* of the part; of a switch "on" */
+    char before[HR_PATH_MAX];
+};
+HR_CHECKED enum hr_status hr_option_part_cut(const struct hr_option *of, unsigned command,
+                                             const char *value, struct hr_option_part *out);
+
+/* Does the value begin with a part of the option, as micro-batches=4,8 of --pipeline? */
+bool hr_option_has_part_first(const struct hr_option *of, unsigned command, const char *value);
+
 /* Is the value of an option that the command has one of its words, and in its range? */
 HR_CHECKED enum hr_status hr_cli_check(const struct hr_cli *cli, enum hr_command_bit command,
                                        const char *name);

@@ -1,7 +1,6 @@
 /* The options of commands that are none of training or of reading data: a row each. */
 #include "options/train_options.h"
 #include "options/command_line.h"
-#include "pipeline/schedule.h"
 
 #define ROW(option, type, field, value, preset, ...)                                               \
     {                                                                                              \
@@ -308,34 +307,28 @@ static const struct hr_option paper[] = {
         .commands = HR_BENCH_LINKS | HR_BENCH_STORE),
 };
 
-static const char *pipeline_schedule_at(size_t i)
-{
-    const struct hr_pipeline_schedule *schedule = hr_pipeline_schedule_at(i);
-    return schedule ? schedule->name : NULL;
-}
-
 static const struct hr_option pipelines[] = {
     ROW("pipeline", TEXT, pipeline, "LIST", NULL,
-        "stages, among which the layers of --model are split: 4, or several in turn: 2,4,8",
+        "stages, among which the layers of --model are split: 4, or several in turn: 2,4,8; behind "
+        "them, with commas: micro-batches=LIST: that a batch is cut into: 8, or 4,8,16 [once, "
+        "twice "
+        "and four times the stages]; schedule=LIST: gpipe, 1f1b, interleaved:V (each stage has V "
+        "parts of the model [2]), zero-bubble, pipedream, unstashed [all: those that are "
+        "synchronous]; stages=auto: so that the largest part is smallest, in multiply-adds; or the "
+        "layers of each part, as 3,2,4 [auto]",
         .said = "2,4,8, as far as the layers go", .commands = HR_BENCH_PIPELINE, .first = true),
-    ROW("micro-batches", TEXT, micro_batches, "LIST", NULL,
-        "that a batch is cut into: 8, or several in turn: 4,8,16",
-        .said = "once, twice and four times the stages", .commands = HR_BENCH_PIPELINE,
-        .first = true),
-    ROW("pipeline-schedule", TEXT, pipeline_schedule, "LIST", "all",
-        "one or several, or all that are synchronous; interleaved:V: each stage has V parts of the "
-        "model [2]; there are: ",
-        .name_at = pipeline_schedule_at, .commands = HR_BENCH_PIPELINE, .first = true),
+    ROW("micro-batches", TEXT, micro_batches, "micro-batches", NULL, "",
+        HR_PART_OF("pipeline", "="), .commands = HR_BENCH_PIPELINE),
+    ROW("pipeline-schedule", TEXT, pipeline_schedule, "schedule", "all", "",
+        HR_PART_OF("pipeline", "="), .commands = HR_BENCH_PIPELINE),
+    ROW("stages", TEXT, stages, "stages", "auto", "", HR_PART_OF("pipeline", "="),
+        .commands = HR_BENCH_PIPELINE),
     ROW("rounds", COUNT, rounds, "N", "0",
         "pipeline: also train in real time, N times half a second each, in turns with one worker "
         "that accumulates as many micro-batches: the bubble that was measured; train: measure each "
         "row N times, in turns, and the roof before and after each",
         .said = "pipeline: none, on paper alone; train: 7, in virtual time 1",
         .commands = HR_BENCH_PIPELINE | HR_BENCH_TRAIN),
-    ROW("stages", TEXT, stages, "LIST", "auto",
-        "where the model is cut: auto: so that the largest part is smallest, in multiply-adds; or "
-        "the layers of each part, as 3,2,4",
-        .commands = HR_BENCH_PIPELINE),
 };
 
 static const struct hr_option looking[] = {

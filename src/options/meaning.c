@@ -31,8 +31,9 @@ static enum hr_status refuse(const struct hr_option *row, const char *chooser, c
                              const struct names *belongs)
 {
     const bool why = row->otherwise && !strcmp(chooser, "strategy");
-    return hr_fail(HR_E_USAGE, "%s: is not supported with --%s %s (it belongs to %s%s%s%s%s)",
-                   hr_option_name(row).text, chooser, choice, belongs->text,
+    return hr_fail(HR_E_USAGE, "%s: is not supported with %s (it belongs to %s%s%s%s%s)",
+                   hr_option_name(row).text,
+                   hr_option_said(hr_train_option_find(chooser), choice).text, belongs->text,
                    belongs->n > 1 ? " and " : "", belongs->last, why ? ": " : "",
                    why ? row->otherwise : "");
 }
@@ -87,11 +88,14 @@ static enum hr_status check_needs(const struct hr_option *row, const struct hr_t
     char value[sizeof o->checkpoint_dir];
     if (!row->needs.option)
         return HR_OK;
-    hr_option_text(hr_train_option_find(row->needs.option), o, value, sizeof value);
+    const struct hr_option *other = hr_train_option_find(row->needs.option);
+    const bool own = hr_option_is_own_part(row);
+    hr_option_text(other, o, value, sizeof value);
     return value[0] && strcmp(value, "0")
                ? HR_OK
-               : hr_fail(HR_E_USAGE, "%s: %s give --%s too", hr_option_name(row).text,
-                         row->needs.question, row->needs.option);
+               : hr_fail(HR_E_USAGE, "%s: %s give --%s%s%s too", hr_option_name(row).text,
+                         row->needs.question, other->name, own ? " " : "",
+                         own ? other->metavar : "");
 }
 
 /* --- with strategies --- */

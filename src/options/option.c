@@ -11,18 +11,26 @@
 #include "base/parse.h"
 #include "base/text.h"
 
+/* "--pipeline schedule" and "=gpipe", "--lr" and " 0.1" */
+static const char *before_value(const struct hr_option *row)
+{
+    return row->part && row->with[0].values[0] ? "=" : " ";
+}
+
 struct hr_option_name hr_option_name(const struct hr_option *row)
 {
     const char *values = row->parameter ? row->with[0].values : "";
-    struct hr_option_name name;
+    struct hr_option_name name = {""};
     if (row->part)
-        snprintf(name.text, sizeof name.text, "--%s%s%s", row->with[0].option, values[0] ? " " : "",
-                 values[0] ? row->metavar : "");
+        hr_append(name.text, sizeof name.text, "--%s%s%s", row->with[0].option,
+                  values[0] ? " " : "", values[0] ? row->metavar : "");
     else if (!row->parameter)
-        snprintf(name.text, sizeof name.text, "--%s", row->name);
+        hr_append(name.text, sizeof name.text, "--%s", row->name);
     else
-        snprintf(name.text, sizeof name.text, "%s of --%s%s%.*s", row->metavar, row->with[0].option,
-                 row->of_any ? "" : " ", row->of_any ? 0 : (int)strcspn(values, "|"), values);
+        hr_append(name.text, sizeof name.text, "%s of --%s%s%.*s", row->metavar,
+                  row->typed ? row->typed : row->with[0].option,
+                  row->of_any || row->typed ? "" : " ", row->of_any ? 0 : (int)strcspn(values, "|"),
+                  values);
     return name;
 }
 
@@ -217,11 +225,11 @@ static enum hr_status check_range(const struct hr_option *row, const struct hr_o
     if (low && high)
         return HR_OK;
     if (isinf(range->most))
-        return hr_fail(HR_E_USAGE, "%s %.15g: expected %s%.15g", name.text, value,
-                       range->above ? "more than " : "at least ", range->least);
-    return hr_fail(HR_E_USAGE, "%s %.15g: expected %s%.15g to %s%.15g", name.text, value,
-                   range->above ? "more than " : "", range->least, range->below ? "less than " : "",
-                   range->most);
+        return hr_fail(HR_E_USAGE, "%s%s%.15g: expected %s%.15g", name.text, before_value(row),
+                       value, range->above ? "more than " : "at least ", range->least);
+    return hr_fail(HR_E_USAGE, "%s%s%.15g: expected %s%.15g to %s%.15g", name.text,
+                   before_value(row), value, range->above ? "more than " : "", range->least,
+                   range->below ? "less than " : "", range->most);
 }
 
 static bool find_word(const char *value, const char *words, unsigned *number)
@@ -265,8 +273,8 @@ static enum hr_status check_words(const struct hr_option *row, const char *value
     unsigned number;
     if (find_word(value, row->words, &number))
         return HR_OK;
-    return hr_fail(HR_E_USAGE, "%s %s: expected %s", hr_option_name(row).text, value,
-                   words_of(row).text);
+    return hr_fail(HR_E_USAGE, "%s%s%s: expected %s", hr_option_name(row).text, before_value(row),
+                   value, words_of(row).text);
 }
 
 enum hr_status hr_option_check(const struct hr_option *row, const void *base, bool sparse)
@@ -286,7 +294,8 @@ enum hr_status hr_option_set(const struct hr_option *row, void *base, const char
                              const char *where)
 {
     if (!hr_option_store(row, base, value))
-        return hr_fail(HR_E_USAGE, "%s%s %s: expected %s", where, hr_option_name(row).text, value,
+        return hr_fail(HR_E_USAGE, "%s%s%s%s: expected %s", where, hr_option_name(row).text,
+                       before_value(row), value,
                        row->words                     ? words_of(row).text
                        : row->kind == HR_OPTION_PARTS ? row->metavar
                                                       : expected_of(row->kind));

@@ -15,6 +15,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "hogring/train.h"
@@ -136,7 +137,8 @@ struct hr_option {
     /* It is said behind a value of with[0], in the order of the rows, and the help of that option
      * says so: EPOCHS and FACTOR of --lr-schedule step:5,0.1. */
     bool parameter;
-    bool of_any; /* behind any value, as with[0].values: --timeout 30s:10s */
+    const char *typed; /* of a part's value: what stands before that; else NULL */
+    bool of_any;       /* behind any value, as with[0].values: --timeout 30s:10s */
     /* The parameter is part of that option: all of its value, which says whose by what it reads as
      * (--test 0.2), or with values "=" behind its metavar and after a comma or a semicolon
      * (--expect accuracy=0.9,digest=D; --timeline run.json,steps=5:7), a switch without it
@@ -165,6 +167,12 @@ struct hr_option {
     /* What else must hold where it is given; NULL: nothing. */
     enum hr_status (*check)(const struct hr_train_options *options);
 };
+
+/* Does it mean nothing without a value before it: micro-batches=M behind --pipeline K,? */
+static inline bool hr_option_is_own_part(const struct hr_option *row)
+{
+    return row->part && row->needs.option && !strcmp(row->needs.option, row->with[0].option);
+}
 
 #define HR_PART_OF(option, equals) .parameter = true, .part = true, .with = {{option, equals}}
 

@@ -191,16 +191,16 @@ static bool is_served(const struct hr_strategy *s)
       o->tensor_parallel > 1)                                                                      \
     F(SHARDS, "--tensor-parallel T:S", "tensor-shards", "--tensor-parallel 1:2",                   \
       o->tensor_shards > 1)                                                                        \
-    F(ONE_STAGE, "in a single stage", NULL, "--pipeline 1 --micro-batches 2",                      \
+    F(ONE_STAGE, "in a single stage", NULL, "--pipeline 1,micro-batches=2",                        \
       o->pipeline < 2 && (o->pipeline || is_split(o) || o->micro_batches > 1))                     \
-    F(STALE, "--pipeline-schedule pipedream", "pipeline-schedule",                                 \
-      "--pipeline 2 --pipeline-schedule pipedream --workers 1", is_stale(o))                       \
-    F(UNSTASHED, "--pipeline-schedule unstashed", "pipeline-schedule",                             \
-      "--pipeline 2 --pipeline-schedule unstashed --workers 1",                                    \
+    F(STALE, "--pipeline schedule=pipedream", "pipeline-schedule",                                 \
+      "--pipeline 2,schedule=pipedream --workers 1", is_stale(o))                                  \
+    F(UNSTASHED, "--pipeline schedule=unstashed", "pipeline-schedule",                             \
+      "--pipeline 2,schedule=unstashed --workers 1",                                               \
       o->pipeline &&IS(pipeline_schedule, "unstashed"))                                            \
-    F(MICRO_BATCHES, "--micro-batches M", "micro-batches", "--micro-batches 2",                    \
-      o->micro_batches > 0)                                                                        \
-    F(RECOMPUTE, "--pipeline K:recompute", "recompute", "--pipeline 2:recompute", o->recompute)    \
+    F(MICRO_BATCHES, "--pipeline micro-batches=M", "micro-batches",                                \
+      "--pipeline 2,micro-batches=2", o->micro_batches > 0)                                        \
+    F(RECOMPUTE, "--pipeline K,recompute", "recompute", "--pipeline 2,recompute", o->recompute)    \
     F(CLIP, "--clip-norm X", "clip-norm", "--clip-norm 1", o->clip_norm > 0)                       \
     F(TRUST, "--optimizer lars, lamb", "optimizer", "--optimizer lars", rule_has_norms(o))         \
     F(FALLS, "--lr-schedule cosine, linear", "lr-schedule", "--lr-schedule cosine",                \
@@ -394,7 +394,8 @@ const struct hr_feature_pair hr_pairs[] = {
     PAIR(OVERLAP, STALE, SENSE, "its stages make their own updates", "--overlap off"),
     PAIR(ACCUMULATE, OVERLAP, WORK, "a gradient is whole with its last minibatch", "--overlap off"),
     PAIR(ACCUMULATE, PIPELINE, SENSE,
-         "--micro-batches says how many pieces a gradient is added up from", "--micro-batches M"),
+         "micro-batches says how many pieces a gradient is added up from",
+         "--pipeline K,micro-batches=M"),
 
     /* Pipelines that never drain. */
     PAIR(MICRO_BATCHES, STALE, SENSE,
@@ -650,7 +651,7 @@ static void write_belongings(FILE *out)
 {
     const struct hr_option *row;
     for (size_t i = 0; (row = hr_train_option_at(i)) != NULL; i++) {
-        if (row->needs.option)
+        if (row->needs.option && !hr_option_is_own_part(row))
             fprintf(out, "%s :: with --%s\n", hr_option_name(row).text, row->needs.option);
         if (!row->with[0].option || row->parameter)
             continue;

@@ -154,14 +154,16 @@ static enum hr_status refuse(int answer, char **argv, enum hr_command_bit comman
 }
 
 /* The last of several values counts, but a second list would drop the first one's entries. */
-static enum hr_status check_once(const struct hr_option *row, bool *seen)
+static enum hr_status check_once(const struct hr_option *row, enum hr_command_bit command,
+                                 bool *seen)
 {
-    const bool list = row->metavar && !strcmp(row->metavar, "LIST");
+    const bool list = row->metavar && !strcmp(row->metavar, "LIST") && optarg &&
+                      !hr_option_has_part_first(row, command, optarg);
     if (list && *seen)
         return hr_fail(HR_E_USAGE,
                        "--%s: given twice; expected one list, with commas between its entries",
                        row->name);
-    *seen = true;
+    *seen |= list;
     return HR_OK;
 }
 
@@ -173,6 +175,18 @@ static enum hr_status read_config(struct hr_cli *cli, enum hr_command_bit comman
     return hr_config_read(cli, command, path);
 }
 
+/* What earlier versions had as an option of its own, and where it stands now. */
+static enum hr_status refuse_parameter(const struct hr_option *row, const char *value)
+{
+    const struct hr_option_name said = hr_option_said(row, value);
+    const struct hr_option *of = hr_train_option_find(row->with[0].option);
+    const bool own = hr_option_is_own_part(row);
+    const size_t flag = strlen("-- ") + strlen(row->with[0].option);
+    return hr_fail(HR_E_USAGE, "--%s%s%s: is said %s: %.*s%s%s%s", row->name, value[0] ? " " : "",
+                   hr_printable(value).text, row->part ? "in another way" : "behind a colon",
+                   (int)flag, said.text, own ? of->metavar : "", own ? "," : "", said.text + flag);
+}
+
 /* seen: options that stood on this line. */
 static enum hr_status parse_option(struct hr_cli *cli, enum hr_command_bit command, int argc,
                                    char **argv, int answer, bool *seen)
@@ -182,16 +196,13 @@ static enum hr_status parse_option(struct hr_cli *cli, enum hr_command_bit comma
     if (answer < FIRST_ROW)
         return refuse(answer, argv, command);
     const struct hr_option *row = hr_cli_option_at((size_t)(answer - FIRST_ROW)).row;
-    HR_TRY(check_once(row, &seen[answer - FIRST_ROW]));
+    HR_TRY(check_once(row, command, &seen[answer - FIRST_ROW]));
     /* getopt wants --resume=DIR; people write --resume DIR. */
     if (row->kind == HR_OPTION_OPTIONAL_TEXT && !optarg && optind < argc && argv[optind][0] != '-')
         optarg = argv[optind++];
     HR_TRY(hr_cli_refuse_empty(row, optarg, ""));
     if (row->parameter)
-        return hr_fail(HR_E_USAGE, "--%s%s%s: is said %s: %s", row->name, optarg ? " " : "",
-                       optarg ? hr_printable(optarg).text : "",
-                       row->part ? "in another way" : "behind a colon",
-                       hr_option_said(row, optarg ? optarg : "").text);
+        return refuse_parameter(row, optarg ? optarg : "");
     return row->kind == HR_OPTION_CONFIG ? read_config(cli, command, optarg)
                                          : hr_sweep_set(cli, command, row->name, optarg, "");
 }

@@ -338,45 +338,18 @@ static enum hr_status add_tune(struct hr_cli *cli, const char *value, const char
                    where, hr_printable(value).text, sizeof cli->tune);
 }
 
-/* The last part "KEY=..." of the value, or KEY of a switch; else, of an option without a field, the
- * part that reads all of it. *from: where it begins. NULL: there is none. */
-static const struct hr_option *part_of(const struct hr_option *of, unsigned command,
-                                       const char *value, const char **from)
+/* What was taken for no part may have been meant as one. */
+static enum hr_status refuse_value(const struct hr_option *of, unsigned command,
+                                   enum hr_status status)
 {
-    const struct hr_option *row, *last = NULL, *all = NULL;
-    double number;
-    *from = value;
-    for (size_t i = 0; (row = hr_cli_option_at(i).row) != NULL; i++) {
-        if (!row->part || strcmp(row->with[0].option, of->name) != 0 ||
-            !hr_option_is_of(row, command))
-            continue;
-        const bool keyed = row->with[0].values[0], is_switch = row->kind == HR_OPTION_FLAG;
-        const size_t length = strlen(row->metavar);
-        if (!keyed && (row->kind == HR_OPTION_NUMBER ? hr_parse_number(value, &number) : !all))
-            all = row;
-        for (const char *key = keyed ? *from : NULL, *end; key; key = *end ? end + 1 : NULL) {
-            end = key + strcspn(key, ",;");
-            if (strncmp(key, row->metavar, length) != 0 || key[length] != (is_switch ? '\0' : '='))
-                continue;
-            *from = key;
-            last = row;
-        }
-    }
-    return last ? last : all;
-}
-
-/* What stands before it is set, too. */
-static enum hr_status set_part(struct hr_cli *cli, enum hr_command_bit command,
-                               const struct hr_option *of, const struct hr_option *part,
-                               const char *value, const char *from, const char *where)
-{
-    const bool keyed = part->with[0].values[0];
-    const char *own = keyed ? from + strlen(part->metavar) + 1 : value;
-    char before[HR_PATH_MAX];
-    HR_TRY(hr_path(before, "%.*s", (int)(from > value ? from - value - 1 : 0), value));
-    HR_TRY(
-        hr_sweep_set(cli, command, part->name, part->kind == HR_OPTION_FLAG ? NULL : own, where));
-    return from > value ? hr_sweep_set(cli, command, of->name, before, where) : HR_OK;
+    const struct hr_option *row;
+    char parts[200] = "";
+    for (size_t i = 0; (row = hr_cli_option_at(i).row) != NULL; i++)
+        if (row->part && row->with[0].values[0] && !strcmp(row->with[0].option, of->name) &&
+            hr_option_is_of(row, command))
+            hr_append(parts, sizeof parts, "%s%s%s", parts[0] ? ", " : "", row->metavar,
+                      row->kind == HR_OPTION_FLAG ? "" : "=");
+    return parts[0] ? hr_fail(status, "%s (its parts: %s)", hr_error_message(), parts) : status;
 }
 
 enum hr_status hr_sweep_set(struct hr_cli *cli, enum hr_command_bit command, const char *name,
@@ -388,19 +361,22 @@ enum hr_status hr_sweep_set(struct hr_cli *cli, enum hr_command_bit command, con
         HR_TRY(hr_cli_refuse_empty(row, value, where));
     if (row && row->kind == HR_OPTION_OPTIONAL_TEXT && !strcmp(row->name, "tune"))
         return add_tune(cli, value ? value : HR_TUNE_USUAL, where); /* may be given several times */
-    const char *from;
-    const struct hr_option *part = row && value ? part_of(row, command, value, &from) : NULL;
-    if (part)
-        return set_part(cli, command, row, part, value, from, where);
+    struct hr_option_part part = {NULL};
+    if (row)
+        HR_TRY(hr_option_part_cut(row, command, value, &part));
+    if (part.row)
+        HR_TRY(hr_sweep_set(cli, command, part.row->name, part.value, where));
+    if (part.row)
+        return part.before[0] ? hr_sweep_set(cli, command, name, part.before, where) : HR_OK;
     const bool list = row && is_list(row, value);
     if (row)
         drop_axis(cli, i);
     if (list && command & (HR_COMPARE | HR_BENCH_TRAIN | HR_FORECAST))
         return hr_sweep_add(cli, command, i, value, where);
     const enum hr_status status = hr_cli_set(cli, command, name, value, where);
-    if (status != HR_OK && list && command == HR_TRAIN)
+    if (status != HR_OK && list && command == HR_TRAIN && !strchr(value, '='))
         return hr_fail(status, "%s (hogring compare takes several)", hr_error_message());
-    return status;
+    return status == HR_E_USAGE && row ? refuse_value(row, command, status) : status;
 }
 
 bool hr_sweep_has(const struct hr_cli *cli, const char *name)

@@ -119,8 +119,11 @@ struct hr_option_name hr_option_said(const struct hr_option *row, const char *va
             hr_append(name, sizeof name, ",");
         value = is_switch ? row->metavar : value;
     }
-    snprintf(said.text, sizeof said.text, "--%s %s%s",
-             row->parameter ? row->with[0].option : row->name, name, hr_printable(value).text);
+    snprintf(said.text, sizeof said.text, "--%s%s%s%s",
+             row->typed       ? row->typed
+             : row->parameter ? row->with[0].option
+                              : row->name,
+             row->typed ? "" : " ", name, hr_printable(value).text);
     return said;
 }
 

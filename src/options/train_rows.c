@@ -292,29 +292,31 @@ static const struct hr_option gradients[] = {
         .commands = BOTH | HR_FORECAST),
 };
 
+#define PIPELINE_PART HR_PART_OF("pipeline", "="), .needs = {"pipeline", "of what?"}
+
 static const struct hr_option pipelines[] = {
     ROW("pipeline", COUNT, pipeline, DECIDES, "K", NULL,
-        "each worker is K ranks, stages, among which the layers of its model are split; it changes "
-        "no bit beside --accumulate M of one worker each, unless it never drains (pipedream, "
-        "unstashed); K:recompute: a stage keeps its input of a micro-batch alone, and computes "
-        "forward again before backward: less memory, more time, the same bits",
+        "each worker is K ranks, stages, among which the layers of its model are split; behind K, "
+        "with commas: micro-batches=M: pieces of a worker's batch that pass through the stages "
+        "[one "
+        "a stage]; schedule=NAME: when a stage computes what: gpipe, 1f1b, interleaved:V (each "
+        "stage has V parts of the model [1]), zero-bubble; pipedream and unstashed never drain "
+        "[1f1b]; stages=auto: the model is cut as evenly as its layers let it, in multiply-adds; "
+        "or "
+        "the layers of each part, as 3,2,4, a residual block being one [auto]; recompute: a stage "
+        "keeps its input of a micro-batch alone, and computes forward again before backward: less "
+        "memory, more time, the same bits. Beside --accumulate M of one worker each it changes no "
+        "bit, unless it never drains",
         RANGE(0, HR_MAX_RANKS), .said = "none"),
-    ROW("micro-batches", COUNT, micro_batches, DECIDES, "M", NULL,
-        "of a pipeline: pieces of a worker's batch that pass through the stages", RANGE(0, 65536),
-        .said = "one a stage", .needs = {"pipeline", "of what?"}),
-    ROW("pipeline-schedule", TEXT, pipeline_schedule, DECIDES, "NAME", "1f1b",
-        "when a stage computes what; interleaved:V: each stage has V parts of the model [1]; there "
-        "are: ",
-        .name_at = pipeline_schedule_at, .needs = {"pipeline", "of what?"}),
-    ROW("stages", TEXT, stages, DECIDES, "LIST", "auto",
-        "where a pipeline cuts the model: auto: as evenly as its layers let it, in multiply-adds; "
-        "or the layers of each part, as 3,2,4, a residual block being one",
-        .needs = {"pipeline", "of what?"}),
+    ROW("micro-batches", COUNT, micro_batches, DECIDES, "micro-batches", NULL, "", PIPELINE_PART,
+        RANGE(0, 65536)),
+    ROW("pipeline-schedule", TEXT, pipeline_schedule, DECIDES, "schedule", "1f1b", "",
+        PIPELINE_PART, .name_at = pipeline_schedule_at),
+    ROW("stages", TEXT, stages, DECIDES, "stages", "auto", "", PIPELINE_PART),
     ROW("chunks", COUNT, chunks, DECIDES, "V", "1", "",
         PARAMETER("pipeline-schedule", "interleaved"), RANGE(1, 64),
-        .needs = {"pipeline", "of what?"}),
-    ROW("recompute", FLAG, recompute, AROUND, "recompute", NULL, "",
-        PARAMETER_OF_ANY("pipeline", "2")),
+        .typed = "pipeline schedule=", .needs = {"pipeline", "of what?"}),
+    ROW("recompute", FLAG, recompute, AROUND, "recompute", NULL, "", PIPELINE_PART),
     ROW("tensor-parallel", COUNT, tensor_parallel, AROUND, "T", NULL,
         "each worker, or each of its stages, is T ranks, which share its layers by columns and "
         "rows; T:S: cut into S shards [T], beside which T changes no bit (hogring help split)",

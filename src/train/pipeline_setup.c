@@ -61,7 +61,7 @@ static enum hr_status check_batch(const struct hr_train_job *job, size_t M)
     const size_t workers = job->shared->workers, global = o->global_batch_size;
     if (job->micro_shards && M != job->parts)
         return hr_fail(HR_E_USAGE,
-                       "--micro-batches %zu: under --reduce repro they are the %zu of %zu "
+                       "--pipeline micro-batches=%zu: under --reduce repro they are the %zu of %zu "
                        "micro-shards that each of %zu worker%s has; expected it without",
                        M, job->parts, job->micro_shards, workers, workers == 1 ? "" : "s");
     if (job->micro_shards || o->accumulate > 1)
@@ -69,11 +69,12 @@ static enum hr_status check_batch(const struct hr_train_job *job, size_t M)
     if (global && global % (workers * M))
         return hr_fail(
             HR_E_USAGE,
-            "--micro-batches %zu: expected a divisor of the %zu samples that each of %zu "
+            "--pipeline micro-batches=%zu: expected a divisor of the %zu samples that each of %zu "
             "worker%s has of --global-batch-size %zu",
             M, global / workers, workers, workers == 1 ? "" : "s", global);
     if (!global && job->batch_size % M)
-        return hr_fail(HR_E_USAGE, "--micro-batches %zu: expected a divisor of --batch-size %zu", M,
+        return hr_fail(HR_E_USAGE,
+                       "--pipeline micro-batches=%zu: expected a divisor of --batch-size %zu", M,
                        job->batch_size);
     return HR_OK;
 }
@@ -84,7 +85,7 @@ static enum hr_status find_schedule(const struct hr_train_options *o,
     HR_TRY(hr_pipeline_schedule_find(o->pipeline_schedule, &to->schedule));
     if (!strcmp(to->schedule->name, "interleaved") && to->shape.chunks < 2)
         return hr_fail(HR_E_USAGE,
-                       "--pipeline-schedule interleaved: a stage with one part of the "
+                       "--pipeline schedule=interleaved: a stage with one part of the "
                        "model has nothing to interleave; expected interleaved:2, or 1f1b");
     return to->schedule->check(&to->shape);
 }
@@ -164,7 +165,7 @@ enum hr_status hr_pipeline_setup(struct hr_run *run)
     const size_t parts = K * o->chunks;
     if (parts > HR_PIPELINE_STAGES)
         return hr_fail(HR_E_USAGE,
-                       "--pipeline-schedule %s:%zu: %zu stages would have %zu parts, at most %d",
+                       "--pipeline schedule=%s:%zu: %zu stages would have %zu parts, at most %d",
                        o->pipeline_schedule, o->chunks, K, parts, HR_PIPELINE_STAGES);
     HR_TRY(hr_cut_model(job->model, o->stages, options.schedule, &options.shape, cut));
     HR_TRY(create(&options, o, &job->pipeline));

@@ -23,7 +23,7 @@ void hr_pipeline_say_refill(const struct hr_run *run, const char *path);
 /* What each stage has, as known before the run; (ranks) malloc'd. HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_pipeline_describe(const struct hr_train_job *job,
                                                struct hr_stage_report **out);
-/* What --pipeline K:recompute comes to; nothing without it. HR_E_NOMEM. */
+/* What --pipeline K,recompute comes to; nothing without it. HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_pipeline_recompute(const struct hr_train_job *job,
                                                 struct hr_recompute_report *out);
 /* Which of its layers are split how: "by columns 1; by rows 3, 5". */

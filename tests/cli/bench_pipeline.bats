@@ -2,12 +2,12 @@
 # bench pipeline: schedules on paper, with the papers' bubbles where stages are equal; pictures; and one line for what cannot be.
 load support
 
-one() { hogring bench pipeline --pipeline "$1" --micro-batches "$2" --pipeline-schedule "$3" "${@:4}"; }
+one() { hogring bench pipeline --pipeline "$1",micro-batches="$2",schedule="$3" "${@:4}"; }
 # The same, refused with exit code 2 and this text.
-none() { refused 2 "$1" bench pipeline --pipeline "$2" --micro-batches "$3" --pipeline-schedule "$4" "${@:5}"; }
+none() { refused 2 "$1" bench pipeline --pipeline "$2",micro-batches="$3",schedule="$4" "${@:5}"; }
 
 @test "equal stages have the bubble of the formula, in every row of a sweep" {
-  hogring bench pipeline --pipeline 1,2,4,16 --micro-batches 16,64 --pipeline-schedule gpipe,1f1b,interleaved:3,zero-bubble,pipedream \
+  hogring bench pipeline --pipeline 1,2,4,16,micro-batches=16,64,schedule=gpipe,1f1b,interleaved:3,zero-bubble,pipedream \
     --json "$TMP/out.json" >"$TMP/table"
   [ "$(json "$TMP/out.json" 'len(d["rows"]), d["model"], d["ranks"]')" = "(40, None, [])" ]
   [ "$(json "$TMP/out.json" 'max(abs(r["bubble"] - r["bubble_formula"]) for r in d["rows"]) < 1e-12')" = True ]
@@ -20,14 +20,14 @@ none() { refused 2 "$1" bench pipeline --pipeline "$2" --micro-batches "$3" --pi
 }
 
 @test "a model's stages are cut by multiply-adds, and balance says how evenly" {
-  hogring bench pipeline --model mlp --pipeline 2 --micro-batches 4,8 --pipeline-schedule gpipe,1f1b --json "$TMP/out.json" >"$TMP/table"
+  hogring bench pipeline --model mlp --pipeline 2,micro-batches=4,8,schedule=gpipe,1f1b --json "$TMP/out.json" >"$TMP/table"
   # Forward and gradients of the weights: 784 x 256; from there on of the input, too: 256 x 128 and 128 x 10.
   [ "$(json "$TMP/out.json" 'd["model"], d["madds"]')" = "('mlp', $((2 * 784 * 256 + 3 * (256 * 128 + 128 * 10))).0)" ]
   [ "$(json "$TMP/out.json" 'all(abs(r["balance"] - d["madds"] / 2 / (2 * 784 * 256)) < 1e-9 for r in d["rows"])')" = True ]
   [ "$(json "$TMP/out.json" 'all(r["bubble"] > 1 - r["balance"] - 1e-9 for r in d["rows"])')" = True ]
   one 2 4 1f1b --model mlp --json "$TMP/out.json" >"$TMP/table"
   grep -q "^0  *0 to 2  *79.7 %" "$TMP/table"
-  one 2 4 1f1b --model mlp --stages 5,1 --json "$TMP/out.json" >"$TMP/table"
+  one 2 4 1f1b --model mlp --pipeline stages=5,1 --json "$TMP/out.json" >"$TMP/table"
   grep -q "^1  *5  *0.8 %" "$TMP/table"
   [ "$(json "$TMP/out.json" '[(r["stage"], r["layers"], r["stored"], r["staleness"]) for r in d["ranks"]]')" = "[(0, '0 to 4', 2, None), (1, '5', 1, None)]" ]
 }
@@ -65,7 +65,7 @@ none() { refused 2 "$1" bench pipeline --pipeline "$2" --micro-batches "$3" --pi
   grep -q "^rank" "$TMP/page"
   while read -r line; do
     case $line in
-    hogring\ bench*--pipeline-schedule*) eval "$line" >"$TMP/out"; grep "^rank" "$TMP/out" >"$TMP/drawn"; cat "$TMP/drawn" >>"$TMP/all" ;;
+    hogring\ bench*schedule=*) eval "$line" >"$TMP/out"; grep "^rank" "$TMP/out" >"$TMP/drawn"; cat "$TMP/drawn" >>"$TMP/all" ;;
     esac
   done <"$TMP/page"
   grep "^rank" "$TMP/page" | diff - "$TMP/all"
@@ -74,24 +74,24 @@ none() { refused 2 "$1" bench pipeline --pipeline "$2" --micro-batches "$3" --pi
 @test "what cannot be gets one line with what would work" {
   none "--pipeline 0: expected 1 to 1024" 0 4 1f1b
   none "--pipeline x: expected up to 16 numbers, as 4 or 2,4,8" x 4 1f1b
-  none "--micro-batches 2,,4: expected up to 16 numbers" 2 2,,4 1f1b
-  none "--micro-batches 65537: expected 1 to 65536" 2 65537 1f1b
+  none "--pipeline micro-batches=2,,4: expected up to 16 numbers" 2 2,,4 1f1b
+  none "--pipeline micro-batches=65537: expected 1 to 65536" 2 65537 1f1b
   none "there is no such schedule (there are: gpipe, 1f1b, interleaved, zero-bubble, pipedream, unstashed)" 2 2 f1b1
-  none "--micro-batches 6: interleaved wants a multiple of the 4 stages, as 4 or 8" 4 6 interleaved
+  none "--pipeline micro-batches=6: interleaved wants a multiple of the 4 stages, as 4 or 8" 4 6 interleaved
   none "expected 1 to 64" 4 8 interleaved:65
-  none "--pipeline-schedule 1f1b:2: expected it without, or interleaved:V" 4 8 1f1b:2
+  none "--pipeline schedule=1f1b:2: expected it without, or interleaved:V" 4 8 1f1b:2
   none "the model can be cut into at most 3 parts, not 4" 4 8 1f1b --model mlp
   refused 2 "the model can be cut into at most 1 part, not 2" bench pipeline --model softmax
-  refused 2 "--stages 3,3: expected --pipeline K beside it, one number" bench pipeline --model mlp --stages 3,3
-  none "--stages 3,4: 7 layers, the model has 6" 2 2 1f1b --model mlp --stages 3,4
-  none "--stages: needs --model" 2 2 1f1b --stages 3,3
+  refused 2 "--pipeline stages=3,3: expected --pipeline K beside it, one number" bench pipeline --model mlp --pipeline stages=3,3
+  none "--pipeline stages=3,4: 7 layers, the model has 6" 2 2 1f1b --model mlp --pipeline stages=3,4
+  none "--pipeline stages: needs --model" 2 2 1f1b --pipeline stages=3,3
   none "--input: needs --model" 2 2 1f1b --input 1x8x8
   none "--plot: draws a single schedule; expected one" 2 2 1f1b,gpipe --plot "$TMP/x.svg"
   none "--rounds: needs --model" 2 2 1f1b --rounds 1
   none "--rounds 100: expected 0 to 99" 2 2 1f1b --model mlp --rounds 100
   refused 2 '--pipeline: needs "hogring bench pipeline"' bench all_reduce --pipeline 2
   # A sweep goes on without it.
-  hogring bench pipeline --pipeline 4 --micro-batches 6,8 --pipeline-schedule interleaved >"$TMP/out"
+  hogring bench pipeline --pipeline 4,micro-batches=6,8,schedule=interleaved >"$TMP/out"
   grep -q "^# without interleaved, 4 stages, 6 micro-batches:" "$TMP/out"
   grep -q "^interleaved  *4x2  *8 " "$TMP/out"
 }

@@ -82,7 +82,7 @@ trains() {
 @test "gossip over pipelines and tensor ranks: each replica has its own public copy" {
   for how in bf16 topk:10%; do
     trains "$TMP/whole" --workers 2 --strategy gossip --compress "$how" --accumulate 2 --batch-size 16
-    trains "$TMP/split" --workers 2 --strategy gossip --compress "$how" --pipeline 2 --micro-batches 2 --batch-size 32
+    trains "$TMP/split" --workers 2 --strategy gossip --compress "$how" --pipeline 2,micro-batches=2 --batch-size 32
     [ "$(digest "$TMP/whole")" = "$(digest "$TMP/split")" ]
   done
 }
@@ -102,7 +102,7 @@ trains() {
 @test "pipelines and tensor ranks hand over the gradient of their replica" {
   for how in $HOWS; do
     trains "$TMP/whole" --workers 2 --compress "$how" --accumulate 2 --batch-size 16
-    trains "$TMP/split" --workers 2 --compress "$how" --pipeline 2 --micro-batches 2 --batch-size 32
+    trains "$TMP/split" --workers 2 --compress "$how" --pipeline 2,micro-batches=2 --batch-size 32
     [ "$(json "$TMP/split" 'd["runs"][0]["bytes"]["sent"] < d["runs"][0]["bytes"]["uncompressed"]')" = True ]
     [ "$(digest "$TMP/whole")" = "$(digest "$TMP/split")" ]
   done

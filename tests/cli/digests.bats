@@ -63,7 +63,7 @@ END
   refused 2 "not with --checkpoint-dir" train --json "$TMP/j" --digest-every 5 --checkpoint-dir "$TMP/c"
   refused 2 "where all rest" simulate --json "$TMP/j" --strategy ps-async --digest-every 5 --compress int8
   refused 2 "where all rest" simulate --json "$TMP/j" --strategy hogwild --digest-every 5 --on-loss continue
-  refused 2 "empty only at the ends of epochs" train --json "$TMP/j" --digest-every 5 --workers 1 --pipeline 2 --pipeline-schedule pipedream
+  refused 2 "empty only at the ends of epochs" train --json "$TMP/j" --digest-every 5 --workers 1 --pipeline 2,schedule=pipedream
   refused 2 "expected 1317 or more" train --json "$TMP/j" --digest-every 1 --epochs 1000000 --model softmax --workers 2 --strategy allreduce
   refused 2 "is not supported with --model logistic" train --json "$TMP/j" --digest-every 5 --model logistic
   refused 2 "a whole number" train --json "$TMP/j" --digest-every x

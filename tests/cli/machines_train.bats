@@ -164,7 +164,7 @@ EOF
   same_bits openmpi 2 --epochs 1 --workers 2 --pipeline 2 --tensor-parallel 2
   same_bits mpich 2 --epochs 1 --workers 1 --pipeline 2
   same_bits mpich 2 --epochs 1 --workers 1 --pipeline 2 --strategy ps-sync --servers 2
-  same_bits mpich 2 --epochs 1 --workers 1 --pipeline 2 --pipeline-schedule pipedream
+  same_bits mpich 2 --epochs 1 --workers 1 --pipeline 2,schedule=pipedream
 }
 
 @test "machines are said, and use the lowest instruction set among them" {

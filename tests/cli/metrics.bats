@@ -38,7 +38,7 @@ small=(--model softmax --quiet --epochs 2 --workers 3 --batch-size 16)
   hogring data make sparse --out "$TMP/s" --rows 500 >/dev/null
   hogring train --data "$TMP/s" --model logistic --epochs 2 --quiet --log "$TMP/s.jsonl" --json "$TMP/s.json" >/dev/null
   metrics log "$TMP/s.jsonl" "$TMP/s.json"
-  hogring train --model mlp --pipeline 2 --pipeline-schedule pipedream --quiet --epochs 2 --workers 1 --log "$TMP/p.jsonl" --json "$TMP/p.json" >/dev/null
+  hogring train --model mlp --pipeline 2,schedule=pipedream --quiet --epochs 2 --workers 1 --log "$TMP/p.jsonl" --json "$TMP/p.json" >/dev/null
   metrics log "$TMP/p.jsonl" "$TMP/p.json"
 }
 

@@ -90,7 +90,7 @@ left_out() {
   for s in allreduce ps-async hogwild local-sgd; do
     refused 2 "expected --batch-size 2 or more" train --model "$norm" --batch-size 1 --workers 2 --strategy $s
   done
-  refused 2 "expected --batch-size 8 or more" train --model "$norm" --batch-size 4 --workers 2 --pipeline 2 --micro-batches 4
+  refused 2 "expected --batch-size 8 or more" train --model "$norm" --batch-size 4 --workers 2 --pipeline 2,micro-batches=4
   refused 2 "expected --batch-size 2 or more" train --model "$norm" --batch-size 1 --workers 2 --accumulate 4
   refused 2 "expected --batch-size 2 or more" train --model "$norm" --batch-size 1 --workers 1 --precision bf16 --tensor-parallel 2
   refused 2 "expected --global-batch-size 16 or more" train --model "$norm" --global-batch-size 8 --workers 2 --reduce repro:8
@@ -106,7 +106,7 @@ left_out() {
   left_out "the last batch of an epoch of 5 in 4" --workers 4 --batch-size 4 --epoch-size 21
   left_out "the last batch of an epoch of 1 " --workers 2 --batch-size 4 --epoch-size 29 --strategy ps-async
   left_out "a batch of 3 in 2" --workers 2 --global-batch-size 3 --epoch-size 30
-  left_out "the last batch of an epoch of 5 in 8" --workers 2 --batch-size 16 --pipeline 2 --micro-batches 4 --epoch-size 37
+  left_out "the last batch of an epoch of 5 in 8" --workers 2 --batch-size 16 --pipeline 2,micro-batches=4 --epoch-size 37
   hogring train --model "$norm" --epochs 1 --quiet --workers 2 --batch-size 4 --epoch-size 28 >/dev/null 2>"$TMP/err"
   [ ! -s "$TMP/err" ]
 }

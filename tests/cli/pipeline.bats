@@ -3,12 +3,12 @@
 load support
 
 # Runs for ever, with stages that are processes: rank 0 is the worker, ranks 1 and 2 are stages.
-start() { forever --workers 1 --pipeline 3 --micro-batches 4 "$@"; }
+start() { forever --workers 1 --pipeline 3,micro-batches=4 "$@"; }
 
 digest() { hogring train "$@" --quiet | sed -n 's/^weights digest  //p'; }
 
 @test "the banner says the grid, the cut and its balance; JSON what each stage did" {
-  run hogring train --details --workers 2 --pipeline 3 --micro-batches 8 --epochs 1 --json "$TMP/run.json"
+  run hogring train --details --workers 2 --pipeline 3,micro-batches=8 --epochs 1 --json "$TMP/run.json"
   [ "$status" -eq 0 ]
   [[ "$output" == *"2 replicas x 3 stages as threads"* ]]
   [[ "$output" == *"pipeline 1f1b, 8 micro-batches of 4"* ]]
@@ -25,7 +25,7 @@ assert sum(s["params"] for s in p["stages"]) == run["params"]
 assert p["bytes"] == sum(s["bytes"] for s in p["stages"]) == run["samples"] * (256 + 128) * 4 * 2, p
 assert 0 < p["bubble"] < 1 and all(s["busy_seconds"] > 0 for s in p["stages"])
 END
-  run hogring train --details --workers 2 --pipeline 3 --micro-batches 8 --pipeline-schedule zero-bubble --epochs 1 --json "$TMP/run.json"
+  run hogring train --details --workers 2 --pipeline 3,micro-batches=8,schedule=zero-bubble --epochs 1 --json "$TMP/run.json"
   [[ "$output" == *"(zero-bubble of equal stages: 7.7 %)"* ]]
   python3 - "$TMP/run.json" <<'END'
 import json, sys
@@ -36,8 +36,8 @@ END
   [[ "$output" == *'"pipeline": null'* ]]
 }
 
-@test "--pipeline K:recompute says what it saves and costs, and changes no bit" {
-  run hogring train --details --workers 1 --pipeline 2:recompute --micro-batches 8 --pipeline-schedule gpipe --epochs 1 \
+@test "--pipeline K,recompute says what it saves and costs, and changes no bit" {
+  run hogring train --details --workers 1 --pipeline 2,recompute,micro-batches=8,schedule=gpipe --epochs 1 \
     --json "$TMP/run.json"
   [ "$status" -eq 0 ]
   [[ "$output" == *"recompute: activations take "*" a replica, "*" without; "*" % more multiply-adds"* ]]
@@ -50,7 +50,7 @@ assert r["activation_bytes"] < r["activation_bytes_without"] and 0.2 < r["madds_
 assert r["compute_seconds_without"] is None
 assert all(0 < s["recompute_seconds"] < s["busy_seconds"] for s in p["stages"]), p
 END
-  want=$(digest --workers 1 --epochs 1 --pipeline 2 --micro-batches 8)
+  want=$(digest --workers 1 --epochs 1 --pipeline 2,micro-batches=8)
   [ -n "$want" ]
   [ "$(sed -n 's/^weights digest  //p' <<<"$output")" = "$want" ]
 }
@@ -60,8 +60,8 @@ END
   [ -n "$want" ]
   for launch in thread process; do
     for schedule in 1f1b zero-bubble; do
-      [ "$(digest --workers 2 --epochs 1 --pipeline 3 --micro-batches 4 --launch $launch \
-        --pipeline-schedule $schedule)" = "$want" ] || return 1
+      [ "$(digest --workers 2 --epochs 1 --pipeline 3,micro-batches=4 --launch $launch \
+        --pipeline schedule=$schedule)" = "$want" ] || return 1
     done
   done
 }
@@ -118,10 +118,10 @@ END
 }
 
 @test "options of pipelines mean nothing without one" {
-  for options in "--micro-batches 4" "--stages 3,3" "--pipeline-schedule gpipe"; do
+  for options in "--pipeline micro-batches=4" "--pipeline stages=3,3" "--pipeline schedule=gpipe"; do
     run hogring train $options --epochs 1
     [ "$status" -eq 2 ]
-    [[ "$output" == *": of what? give --pipeline too"* ]]
+    [[ "$output" == *": of what? give --pipeline K too"* ]]
   done
 }
 
@@ -130,15 +130,15 @@ END
     refused 2 "$why" train --epochs 1 $options || return 1
   done <<'END'
 --pipeline 4|at most 3 parts, not 4
---pipeline 2 --micro-batches 5|expected a divisor of --batch-size 32
---pipeline 2 --stages 1,5|nothing before it has parameters
---pipeline 2 --stages 2,4|the layer before it does its work
---pipeline 2 --stages 3,2,1|3 parts, expected 2
---pipeline 2 --pipeline-schedule interleaved:2|at most 3 parts, not 4
+--pipeline 2,micro-batches=5|expected a divisor of --batch-size 32
+--pipeline 2,stages=1,5|nothing before it has parameters
+--pipeline 2,stages=2,4|the layer before it does its work
+--pipeline 2,stages=3,2,1|3 parts, expected 2
+--pipeline 2,schedule=interleaved:2|at most 3 parts, not 4
 --pipeline 65|expected 0 to 64
 --pipeline 3 --workers 40|expected at most 64
---pipeline 2 --reduce repro --global-batch-size 32 --micro-batches 2|they are the 4 of 8 micro-shards
+--pipeline 2,micro-batches=2 --reduce repro --global-batch-size 32|they are the 4 of 8 micro-shards
 --pipeline 2 --tensor-parallel 2 --on-loss continue|--on-loss continue: not with --tensor-parallel 2 in real time
---pipeline 2 --accumulate 2|--micro-batches says
+--pipeline 2 --accumulate 2|micro-batches says
 END
 }

@@ -4,7 +4,7 @@
 load support
 
 # Runs for ever: two workers of three stages, which are processes; ranks 2 and 3 are worker 0's.
-start() { forever --workers 2 --pipeline 3 --micro-batches 4 --json "$TMP/run.json" "$@"; }
+start() { forever --workers 2 --pipeline 3,micro-batches=4 --json "$TMP/run.json" "$@"; }
 
 seen() {
   for _ in $(seq 400); do grep -q "$1" "$TMP/err" && return; sleep 0.05; done

@@ -1,25 +1,25 @@
 #!/usr/bin/env bats
-# hogring train --pipeline-schedule pipedream, unstashed: pipelines that never drain.
+# hogring train --pipeline schedule=pipedream, unstashed: pipelines that never drain.
 load support
 
 # Runs for ever, with stages that are processes: rank 0 is the worker, ranks 1 and 2 are stages.
-start() { forever --workers 1 --pipeline 3 --pipeline-schedule pipedream "$@"; }
+start() { forever --workers 1 --pipeline 3,schedule=pipedream "$@"; }
 
 digest() { hogring train --workers 1 --pipeline 3 "$@" --quiet | sed -n 's/^weights digest  \([0-9a-f]*\).*/\1/p'; }
 
 @test "stages that are threads or processes, explored orders and virtual time have one digest" {
   for schedule in pipedream unstashed; do
-    want=$(digest --epochs 2 --pipeline-schedule $schedule)
+    want=$(digest --epochs 2 --pipeline schedule=$schedule)
     [ -n "$want" ]
-    [ "$(digest --epochs 2 --pipeline-schedule $schedule --launch process)" = "$want" ]
-    [ "$(digest --epochs 2 --pipeline-schedule $schedule --schedule explore:3)" = "$want" ]
-    [ "$(digest --epochs 2 --pipeline-schedule $schedule --clock virtual --compute-time 5ms)" = "$want" ]
-    [ "$(digest --epochs 2 --pipeline-schedule 1f1b --micro-batches 1)" != "$want" ]
+    [ "$(digest --epochs 2 --pipeline schedule=$schedule --launch process)" = "$want" ]
+    [ "$(digest --epochs 2 --pipeline schedule=$schedule --schedule explore:3)" = "$want" ]
+    [ "$(digest --epochs 2 --pipeline schedule=$schedule --clock virtual --compute-time 5ms)" = "$want" ]
+    [ "$(digest --epochs 2 --pipeline schedule=1f1b,micro-batches=1)" != "$want" ]
   done
 }
 
 @test "staleness is told by stage, and what was updated while it filled apart" {
-  run hogring train --details --workers 1 --pipeline 3 --pipeline-schedule unstashed --epochs 2 --json "$TMP/run.json"
+  run hogring train --details --workers 1 --pipeline 3,schedule=unstashed --epochs 2 --json "$TMP/run.json"
   [ "$status" -eq 0 ]
   [[ "$output" == *"pipeline unstashed, an update each minibatch of 32, empty at the ends of epochs"* ]]
   [[ "$output" == *"own staleness   by stage: forward 2 1 0, backward 0 0 0; and 4 of 90 gradients while the pipeline filled"* ]]
@@ -35,7 +35,7 @@ END
 
 @test "a run is replayed with its stages" {
   for strategy in allreduce ps-async; do
-    run hogring train --workers 2 --strategy $strategy --pipeline 3 --pipeline-schedule pipedream --schedule explore:5 \
+    run hogring train --workers 2 --strategy $strategy --pipeline 3,schedule=pipedream --schedule explore:5 \
       --max-steps 60 --record "$TMP/$strategy.trace"
     [ "$status" -eq 0 ]
     run hogring replay "$TMP/$strategy.trace"
@@ -45,8 +45,8 @@ END
 }
 
 @test "a save that is asked for changes no bit: it waits for the end of the epoch" {
-  options="--workers 1 --pipeline 3 --pipeline-schedule pipedream --epochs 4 --epoch-size 60000"
-  want=$(digest --epochs 4 --epoch-size 60000 --pipeline-schedule pipedream)
+  options="--workers 1 --pipeline 3,schedule=pipedream --epochs 4 --epoch-size 60000"
+  want=$(digest --epochs 4 --epoch-size 60000 --pipeline schedule=pipedream)
   : >"$TMP/err"
   heard train $options --details --checkpoint-dir "$TMP/run" >"$TMP/out" 2>"$TMP/err" &
   pid=$!
@@ -57,7 +57,7 @@ END
 }
 
 @test "a run that goes on inside of an epoch says that its pipeline fills anew" {
-  options="--workers 1 --pipeline 3 --pipeline-schedule pipedream --checkpoint-dir $TMP/run"
+  options="--workers 1 --pipeline 3,schedule=pipedream --checkpoint-dir $TMP/run"
   hogring train $options --max-steps 50 --quiet
   run hogring train $options --epochs 2 --resume "$TMP/run"
   [ "$status" -eq 0 ]
@@ -67,7 +67,7 @@ END
   run hogring train $options --epochs 2 --resume "$TMP/run"
   [ "$status" -eq 0 ]
   [[ "$output" != *"fills anew"* ]]
-  [ "$(sed -n 's/^weights digest  \([0-9a-f]*\).*/\1/p' <<<"$output")" = "$(digest --pipeline-schedule pipedream --epochs 2)" ]
+  [ "$(sed -n 's/^weights digest  \([0-9a-f]*\).*/\1/p' <<<"$output")" = "$(digest --pipeline schedule=pipedream --epochs 2)" ]
 }
 
 @test "a stage that is killed ends the run with exit 4, and is named; signals stop it" {
@@ -98,7 +98,7 @@ END
 
 @test "a rate that is too large ends it, with the step" {
   for clock in real virtual; do
-    run hogring train --workers 1 --pipeline 3 --pipeline-schedule unstashed --epochs 20 --lr 100000 --clock $clock \
+    run hogring train --workers 1 --pipeline 3,schedule=unstashed --epochs 20 --lr 100000 --clock $clock \
       $([ $clock = virtual ] && echo --compute-time 1ms)
     [ "$status" -eq 1 ]
     [[ "$output" == *"is not finite"*"a smaller --lr may help"* ]]
@@ -109,14 +109,14 @@ END
   while IFS='|' read -r options why; do
     refused 2 "$why" train --epochs 1 --pipeline 2 $options || return 1
   done <<'END'
---workers 1 --pipeline-schedule pipedream --micro-batches 2|makes an update of each minibatch
---workers 2 --pipeline-schedule pipedream|expected --workers 1 and --strategy allreduce, or --clock virtual
---workers 1 --pipeline-schedule unstashed --strategy ps-async|expected --workers 1 and --strategy allreduce
---workers 1 --pipeline-schedule pipedream --optimizer lamb|no norms of the whole model
---workers 1 --pipeline-schedule pipedream --clip-norm 1|no norms of the whole model
---workers 1 --pipeline-schedule unstashed --pipeline 2:recompute|--pipeline 2:recompute: not with --pipeline-schedule unstashed
---workers 1 --pipeline-schedule pipedream:2|pipedream:2: there is no such
---workers 1 --pipeline-schedule pipedream --inject nan:0@step=3|nan and flip-bit
---workers 1 --pipeline-schedule pipedream --checkpoint-dir nowhere --checkpoint-every 7|empty only at the ends of epochs
+--workers 1 --pipeline schedule=pipedream,micro-batches=2|makes an update of each minibatch
+--workers 2 --pipeline schedule=pipedream|expected --workers 1 and --strategy allreduce, or --clock virtual
+--workers 1 --pipeline schedule=unstashed --strategy ps-async|expected --workers 1 and --strategy allreduce
+--workers 1 --pipeline schedule=pipedream --optimizer lamb|no norms of the whole model
+--workers 1 --pipeline schedule=pipedream --clip-norm 1|no norms of the whole model
+--workers 1 --pipeline schedule=unstashed --pipeline 2,recompute|--pipeline recompute: not with --pipeline schedule=unstashed
+--workers 1 --pipeline schedule=pipedream:2|pipedream:2: there is no such
+--workers 1 --pipeline schedule=pipedream --inject nan:0@step=3|nan and flip-bit
+--workers 1 --pipeline schedule=pipedream --checkpoint-dir nowhere --checkpoint-every 7|empty only at the ends of epochs
 END
 }

@@ -58,7 +58,7 @@ digest() { hogring train "${net[@]}" "$@" --quiet | sed -n 's/^weights digest  \
   mlp=(--model mlp)
   whole=$(digest "${mlp[@]}" --workers 1 --batch-size 8 --accumulate 4)
   for schedule in 1f1b zero-bubble gpipe; do
-    [ "$(digest "${mlp[@]}" --workers 1 --batch-size 32 --pipeline 2 --micro-batches 4 --pipeline-schedule $schedule)" = "$whole" ] || return 1
+    [ "$(digest "${mlp[@]}" --workers 1 --batch-size 32 --pipeline 2,micro-batches=4,schedule=$schedule)" = "$whole" ] || return 1
   done
   shards=$(digest "${mlp[@]}" --workers 1 --tensor-parallel 1:2)
   [ -n "$shards" ]

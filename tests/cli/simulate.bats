@@ -56,9 +56,9 @@ few=(--model "flatten, dense 10" --epochs 1 --batch-size 8 --quiet)
     [ "$(json "$TMP/out.json" 'd["config"]["link"] is not None')" = "$([ "${how:0:1}" = h ] || [ "${how:0:1}" = a ] && echo False || echo True)" ]
   done
   grep -q "^# machine .* processors" "$TMP/model.ini"
-  hogring train "${few[@]}" --model mlp --workers 2 --pipeline 2 --micro-batches 4 --calibrate "$TMP/model.ini" >/dev/null
+  hogring train "${few[@]}" --model mlp --workers 2 --pipeline 2,micro-batches=4 --calibrate "$TMP/model.ini" >/dev/null
   grep -q "as long as one rank would take for the work of all stages" "$TMP/model.ini"
-  hogring simulate "${few[@]}" --model mlp --workers 2 --pipeline 2 --micro-batches 4 --config "$TMP/model.ini" >/dev/null
+  hogring simulate "${few[@]}" --model mlp --workers 2 --pipeline 2,micro-batches=4 --config "$TMP/model.ini" >/dev/null
   refused 2 "--calibrate: is not supported with --clock virtual" simulate --calibrate "$TMP/model.ini"
   refused 2 "--calibrate: is not supported with --schedule explore:1" train --schedule explore:1 --calibrate "$TMP/model.ini"
   refused 3 "--calibrate $TMP/none/model.ini: cannot be written" train --calibrate "$TMP/none/model.ini"

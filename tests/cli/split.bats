@@ -77,7 +77,7 @@ END_OF_PYTHON
 
 @test "minibatches that are accumulated are micro-batches of one stage, whoever computes the shards" {
   for strategy in allreduce ps-sync; do
-    want=$(digest --strategy $strategy --pipeline 1 --micro-batches 4 --tensor-parallel 1:2 --batch-size 32)
+    want=$(digest --strategy $strategy --pipeline 1,micro-batches=4 --tensor-parallel 1:2 --batch-size 32)
     [ ${#want} = 32 ]
     for how in "--tensor-parallel 1:2" "--tensor-parallel 2" "--tensor-parallel 2 --launch process" "--tensor-parallel 2 --prefetch 1"; do
       [ "$(digest --strategy $strategy $how --accumulate 4 --batch-size 8)" = "$want" ] || { echo "$strategy $how"; return 1; }

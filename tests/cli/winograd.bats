@@ -18,7 +18,7 @@ winograd_here() { [[ "$(hogring --version)" == *winograd* ]] || skip "convolutio
   [ -n "$direct" ]
   [ "$direct" != "$want" ]
   [ "$(digest --workers 2 --kernels openblas)" != "$want" ]
-  [ "$(digest --workers 1 --batch-size 8 --accumulate 4)" = "$(digest --pipeline 2 --workers 1 --batch-size 32 --micro-batches 4)" ]
+  [ "$(digest --workers 1 --batch-size 8 --accumulate 4)" = "$(digest --pipeline 2,micro-batches=4 --workers 1 --batch-size 32)" ]
 }
 
 @test "the number of workers changes no bit with --reduce repro" {

@@ -2,6 +2,7 @@
 import json, os, shlex
 
 from intervals import mean, mean_interval
+from spec import typed
 
 MEANING = """Each experiment checks a published finding: how it was run, what came out, and a verdict. A verdict
 rests on a 95 % interval (Student's t over seeds, paired where two cells are compared): **reproduced** when
@@ -37,8 +38,8 @@ def shell_loops(experiment):
         line = ["build/hogring", experiment.command]
         for name, value in options.items():
             if value != "-" and name not in free:
-                line += [f"--{name}"] + ([shlex.quote(value)] if value else [])
-        line += [word for name in [*free, *experiment.tune] for word in (f"--{name}", f"\"${name.replace('-', '_')}\"")]
+                line += typed(name, shlex.quote(value) if value else value)
+        line += [word for name in [*free, *experiment.tune] for word in typed(name, f"\"${name.replace('-', '_')}\"")]
         loops = [f"for {name.replace('-', '_')} in {shlex.join(values)}; do" for name, values in free.items()]
         loops.append(f"for seed in {' '.join(map(str, experiment.seeds))}; do")
         yield " ".join(loops) + "\n  " + " ".join(line + ["--seed $seed"]) + "\n" + "; ".join(["done"] * len(loops))

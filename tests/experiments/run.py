@@ -16,7 +16,7 @@ import argparse, glob, os, platform, re, subprocess, time
 import judges, page, plots
 from measures import Measure
 from runs import HOGRING, Runner, run_experiment
-from spec import Experiment, Mistake
+from spec import Experiment, Mistake, typed
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -47,7 +47,7 @@ def check(experiment, flags):
     """What can be wrong before anything runs: options hogring does not know, claims nobody can judge."""
     for cell in experiment.cells:
         for name in [*cell.options, *experiment.tune]:
-            if f"--{name}" not in flags:
+            if typed(name, "")[0] not in flags:
                 raise Mistake(f"{experiment.name}: hogring {experiment.command} has no --{name}")
     Measure(experiment.measure)
     for name, claim in experiment.claims.items():

@@ -23,6 +23,7 @@ An option given as `-` is left out: a case can take back what [options] says.
 import configparser, itertools, os
 
 TUNING_SEEDS = (101, 102)
+PARTS = {"micro-batches": ("pipeline", "micro-batches"), "pipeline-schedule": ("pipeline", "schedule")}
 
 
 class Mistake(Exception):
@@ -54,7 +55,14 @@ class Cell:
 
     def arguments(self, seed, tuned=None):
         options = dict(self.options, **(tuned or {}), seed=str(seed))
-        return [word for name, value in options.items() for word in ([f"--{name}", value] if value else [f"--{name}"])]
+        return [word for name, value in options.items() for word in typed(name, value)]
+
+
+def typed(name, value):
+    """Words of the command line; keys that are parts of an option are said behind it."""
+    if name in PARTS:
+        return [f"--{PARTS[name][0]}", f"{PARTS[name][1]}={value}"]
+    return [f"--{name}", value] if value else [f"--{name}"]
 
 
 def selector_of(text):

@@ -43,7 +43,7 @@ class Runner:
 
     def ours(self, model, who):
         batch = BATCH[model]
-        cut = ["--pipeline", "2", "--micro-batches", str(MICRO), "--batch-size", str(batch)]
+        cut = ["--pipeline", f"2,micro-batches={MICRO}", "--batch-size", str(batch)]
         if who == "accumulate":
             cut = ["--accumulate", str(MICRO), "--batch-size", str(batch // MICRO)]
         text = {"even": EVEN, "dense": DENSE}.get(model, model)

@@ -3,7 +3,7 @@
 
     torch_pipeline.py --model mlp|cnn|dense --schedule 1f1b|gpipe --batch 64 --micro 8 --steps 300
 
-Prints one JSON line: samples/s over the training loop, after a warm-up. Models and cuts are hogring's (--stages auto).
+Prints one JSON line: samples/s over the training loop, after a warm-up. Models and cuts are hogring's (--pipeline stages=auto).
 Needs a python3 with torch >= 2.4 (PyPI), and dataset-fashion-mnist.
 """
 import argparse, json, os, time

@@ -296,8 +296,8 @@ static bool is_news(struct hr_stall *stall, size_t c)
         return false;
     const int64_t warn = stall->waits.rules.warn_ns;
     /* Who was named and goes on has its time again: a waiter may only be late to see it. */
-    const bool holds_up = hr_waits_longest(&stall->waits, c) >= warn &&
-                          stall->waits.now - said->went_on_at >= warn;
+    const bool holds_up =
+        hr_waits_longest(&stall->waits, c) >= warn && stall->waits.now - said->went_on_at >= warn;
     const bool news =
         (stopped && !said->reported_stop) ||
         (holds_up && !said->reported && !said->reported_before && !said->reported_stop);

@@ -370,15 +370,15 @@ static bool speaks(const struct bench *bench)
 /* --- what was asked for --- */
 
 /* "4", "2,4,8" */
-static enum hr_status parse_list(const char *option, const char *text, struct list *out)
+static enum hr_status parse_list(const char *part, const char *text, struct list *out)
 {
     char copy[256], *rest = copy;
     snprintf(copy, sizeof copy, "%s", text);
     for (const char *word; (word = strsep(&rest, ",")) != NULL;) {
         uint64_t value;
         if (out->n == MOST_VALUES || !hr_parse_count(word, &value))
-            return hr_fail(HR_E_USAGE, "--%s %s: expected up to %d numbers, as 4 or 2,4,8", option,
-                           text, MOST_VALUES);
+            return hr_fail(HR_E_USAGE, "--pipeline %s%s: expected up to %d numbers, as 4 or 2,4,8",
+                           part, text, MOST_VALUES);
         out->value[out->n++] = value;
     }
     return HR_OK;
@@ -400,7 +400,7 @@ static enum hr_status add_schedule(struct bench *bench, char *word)
     HR_TRY(hr_pipeline_schedule_find(word, &known));
     if (colon && (!has_chunks(known) || !hr_parse_count(colon + 1, &chunks)))
         return hr_fail(HR_E_USAGE,
-                       "--pipeline-schedule %s:%s: expected it without, or interleaved:V", word,
+                       "--pipeline schedule=%s:%s: expected it without, or interleaved:V", word,
                        hr_printable(colon + 1).text);
     bench->chunks = chunks;
     if (bench->nschedules < MOST_VALUES)
@@ -430,7 +430,7 @@ static enum hr_status check_model(const struct hr_cli *cli)
     static const char *const names[] = {"stages", "data", "input", "classes", "rounds"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (hr_cli_was_given(cli, names[i]) && !hr_cli_was_given(cli, "model"))
-            return hr_fail(HR_E_USAGE, "--%s: needs --model", names[i]);
+            return hr_fail(HR_E_USAGE, "--%s%s: needs --model", i ? "" : "pipeline ", names[i]);
     return HR_OK;
 }
 
@@ -440,11 +440,12 @@ static enum hr_status read_options(struct bench *bench)
     HR_TRY(parse_schedules(bench));
     HR_TRY(check_model(cli));
     if (hr_cli_was_given(cli, "pipeline"))
-        HR_TRY(parse_list("pipeline", cli->pipeline, &bench->stages));
+        HR_TRY(parse_list("", cli->pipeline, &bench->stages));
     if (hr_cli_was_given(cli, "micro-batches"))
-        HR_TRY(parse_list("micro-batches", cli->micro_batches, &bench->micro_batches));
+        HR_TRY(parse_list("micro-batches=", cli->micro_batches, &bench->micro_batches));
     if (hr_cli_was_given(cli, "stages") && bench->stages.n != 1)
-        return hr_fail(HR_E_USAGE, "--stages %s: expected --pipeline K beside it, one number",
+        return hr_fail(HR_E_USAGE,
+                       "--pipeline stages=%s: expected --pipeline K beside it, one number",
                        cli->stages);
     bench->only = bench->nschedules == 1 && bench->stages.n == 1 && bench->micro_batches.n == 1;
     if (cli->rounds > HR_BENCH_PIPELINE_ROUNDS)
@@ -452,7 +453,7 @@ static enum hr_status read_options(struct bench *bench)
                        HR_BENCH_PIPELINE_ROUNDS);
     if (!bench->only && cli->plot[0])
         return hr_fail(HR_E_USAGE, "--plot: draws a single schedule; expected one "
-                                   "--pipeline-schedule, --pipeline K and --micro-batches M");
+                                   "--pipeline K,micro-batches=M,schedule=NAME");
     return HR_OK;
 }
 
@@ -521,7 +522,8 @@ static enum hr_status add(struct bench *bench, const struct hr_pipeline_schedule
     HR_TRY(schedule->check(&row->shape));
     HR_TRY(cut(bench, schedule, &row->shape));
     if (bench->table.madds * (double)micro_batches > 0x1p61)
-        return hr_fail(HR_E_USAGE, "--micro-batches %zu: more multiply-adds than can be counted",
+        return hr_fail(HR_E_USAGE,
+                       "--pipeline micro-batches=%zu: more multiply-adds than can be counted",
                        micro_batches);
     const struct hr_pipeline_costs costs = {.part = bench->part};
     hr_pipeline_walk_fini(&bench->walk);

@@ -23,15 +23,16 @@ static enum hr_status check_size(const char *option, size_t size, size_t most)
 {
     if (size >= 1 && size <= most)
         return HR_OK;
-    return hr_fail(HR_E_USAGE, "%s %zu: expected 1 to %zu", option, size, most);
+    return hr_fail(HR_E_USAGE, "%s%zu: expected 1 to %zu", option, size, most);
 }
 
 /* Sizes in their limits. */
 static enum hr_status pipeline_check_sizes(const struct hr_pipeline_shape *shape)
 {
-    HR_TRY(check_size("--pipeline", shape->stages, HR_PIPELINE_STAGES));
-    HR_TRY(check_size("--micro-batches", shape->micro_batches, HR_PIPELINE_MICRO_BATCHES));
-    return check_size("--chunks", shape->chunks, HR_PIPELINE_CHUNKS);
+    HR_TRY(check_size("--pipeline ", shape->stages, HR_PIPELINE_STAGES));
+    HR_TRY(
+        check_size("--pipeline micro-batches=", shape->micro_batches, HR_PIPELINE_MICRO_BATCHES));
+    return check_size("--pipeline schedule=interleaved:", shape->chunks, HR_PIPELINE_CHUNKS);
 }
 
 /* The same, and one chunk a rank. */
@@ -41,7 +42,7 @@ static enum hr_status pipeline_check_one_chunk(const struct hr_pipeline_shape *s
     if (shape->chunks == 1)
         return HR_OK;
     return hr_fail(HR_E_USAGE,
-                   "--chunks %zu: only --pipeline-schedule interleaved has more than one a stage",
+                   "--pipeline schedule=interleaved:%zu: no other has more than one part a stage",
                    shape->chunks);
 }
 
@@ -148,11 +149,13 @@ static enum hr_status interleaved_check(const struct hr_pipeline_shape *shape)
     if (below == 0)
         return hr_fail(
             HR_E_USAGE,
-            "--micro-batches %zu: interleaved wants a multiple of the %zu stages, as %zu", M, K, K);
-    return hr_fail(HR_E_USAGE,
-                   "--micro-batches %zu: interleaved wants a multiple of the %zu stages, as %zu or "
-                   "%zu",
-                   M, K, below, below + K);
+            "--pipeline micro-batches=%zu: interleaved wants a multiple of the %zu stages, as %zu",
+            M, K, K);
+    return hr_fail(
+        HR_E_USAGE,
+        "--pipeline micro-batches=%zu: interleaved wants a multiple of the %zu stages, as %zu or "
+        "%zu",
+        M, K, below, below + K);
 }
 
 static size_t passes(const struct hr_pipeline_shape *shape)
@@ -349,6 +352,6 @@ enum hr_status hr_pipeline_schedule_find(const char *name, const struct hr_pipel
         }
         hr_append(known, sizeof known, "%s%s", i ? ", " : "", schedules[i]->name);
     }
-    return hr_fail(HR_E_USAGE, "--pipeline-schedule %s: there is no such schedule (there are: %s)",
+    return hr_fail(HR_E_USAGE, "--pipeline schedule=%s: there is no such schedule (there are: %s)",
                    name, known);
 }

@@ -778,7 +778,7 @@ const struct hr_field hr_result_rows[] = {
                 "the last one, in virtual time one like the first, [] where none was timed "
                 "(explore, replay; pipedream and unstashed in real time); null without a pipeline. "
                 "Where one thread does the work of one that never drains, it keeps one minibatch "
-                "at a time. recompute: of --pipeline K:recompute, activation_bytes that a "
+                "at a time. recompute: of --pipeline K,recompute, activation_bytes that a "
                 "replica's stages "
                 "take (with their sums of gradients, and stashed weights) and "
                 "activation_bytes_without; madds_share, multiply-adds that are computed again over "

@@ -5,7 +5,7 @@
  *   compute   a worker's time from one batch to the next without idle waiting: its gradient and,
  *             without servers, its part of the update and of the exchange
  *             With a pipeline as long as one rank would take for the work of all stages, without
- *             forward passes that --pipeline K:recompute computes again: virtual time shares it out
+ *             forward passes that --pipeline K,recompute computes again: virtual time shares it out
  *   idle      how long it waited, in the same steps
  *   came      when it had done its part of each and began to wait
  *   served    how long a shard takes a PULL (copying its slice) and a PUSH (the update)

@@ -53,17 +53,18 @@ static enum hr_status cut_as_given(const struct hr_model *model, const char *tex
     }
     if (*rest)
         return hr_fail(HR_E_USAGE,
-                       "--stages %s: expected auto, or the layers of each part, as 3,2,4", text);
+                       "--pipeline stages=%s: expected auto, or the layers of each part, as 3,2,4",
+                       text);
     if (given != parts)
-        return hr_fail(HR_E_USAGE, "--stages %s: %zu part%s, expected %zu", text, given,
+        return hr_fail(HR_E_USAGE, "--pipeline stages=%s: %zu part%s, expected %zu", text, given,
                        given == 1 ? "" : "s", parts);
     if (sum != count_layers(model))
-        return hr_fail(HR_E_USAGE, "--stages %s: %zu layers, the model has %zu", text, sum,
+        return hr_fail(HR_E_USAGE, "--pipeline stages=%s: %zu layers, the model has %zu", text, sum,
                        count_layers(model));
     for (size_t p = 0; p + 1 < parts; p++) {
         const enum hr_status status = hr_model_may_cut(model, cut[p]);
         if (status != HR_OK)
-            return hr_fail_within(status, "--stages %s", text);
+            return hr_fail_within(status, "--pipeline stages=%s", text);
     }
     return HR_OK;
 }
@@ -128,8 +129,8 @@ static enum hr_status check_parts(const struct hr_model *model, const struct pie
     return hr_fail(
         HR_E_USAGE,
         "the model can be cut into at most %zu part%s, not %zu: %sa layer stays with the "
-        "one that does its work; expected fewer stages (--pipeline), or parts (--pipeline-schedule "
-        "interleaved:V)",
+        "one that does its work; expected fewer stages (--pipeline), or parts (--pipeline "
+        "schedule=interleaved:V)",
         pieces->n, pieces->n == 1 ? "" : "s", parts,
         has_blocks(model) ? "a residual block is whole, and " : "");
 }

@@ -21,7 +21,7 @@ static enum hr_status find_tied(struct hr_pipeline *pipeline)
     const char *path = hr_model_layer(o->model, tied.tied).path;
     if (!o->schedule->synchronous)
         return hr_fail(HR_E_USAGE,
-                       "--pipeline-schedule %s: layer %s is tied to the embedding, and each stage "
+                       "--pipeline schedule=%s: layer %s is tied to the embedding, and each stage "
                        "has weights of its own age; expected a schedule that drains, as 1f1b, or "
                        "\"dense\" in place of \"tied\"",
                        o->schedule->name, path);

@@ -116,7 +116,7 @@ static void who_moves_again_is_not_named_for_a_waiter_that_sleeps_on(void **stat
     check_said(&run, "+ rank 1 (pid 101) goes on after 15.0 s\n");
     pass(&run, 20, "w7 c7"); /* and sleeps again */
     check_said(&run, COMPUTES("1", "101", "7", "9.6") "; rank 0 has waited 25.0 s for it "
-                                                       "(--timeout T:WARN)\n");
+                                                      "(--timeout T:WARN)\n");
 }
 
 static void gradients_that_are_long_for_all_are_no_stall(void **state)

@@ -75,11 +75,16 @@ static void wrong_lines_say_what_is_expected(void **state)
         {HR_TRAIN, "--expect 0.9", "--expect 0.9: expected METRIC=X"},
         {HR_TRAIN, "--expect f1=0.9,accuracy=0.5", "--expect f1=0.9: expected METRIC=X"},
         {HR_TRAIN, "--expect accuracy=", "--expect accuracy \"\": expected"},
-        {HR_TRAIN, "--expect accuracy=high", "--expect accuracy high: expected a number"},
+        {HR_TRAIN, "--expect accuracy=high", "--expect accuracy=high: expected a number"},
         {HR_TRAIN, "--text ,,lines,", "--text ,,lines,: expected"},
         {HR_TRAIN, "--text line", "--text line: expected"},
         {HR_TRAIN, "--lines", "--lines: is said in another way: --text lines"},
         {HR_TRAIN, "--test-data a.csv", "--test-data a.csv: is said in another way: --test a.csv"},
+        {HR_TRAIN, "--micro-batches 4",
+         "--micro-batches 4: is said in another way: --pipeline K,micro-batches=4"},
+        {HR_TRAIN, "--pipeline 2,mb=4",
+         "(its parts: micro-batches=, schedule=, stages=, recompute)"},
+        {HR_BENCH, "--pipeline 2 --pipeline 4", "--pipeline: given twice"},
         {HR_COMPARE, "--seeds many", "--seeds many: expected a whole number"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {

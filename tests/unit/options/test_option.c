@@ -174,6 +174,11 @@ static void a_parameter_is_said_behind_a_value(void **state)
     CHECK_OK(hr_train_set(&options, "lr-schedule", "step:5,0.2"));
     CHECK_OK(hr_train_set(&options, "lr-schedule", "step:,0.3"));
     assert_true(options.lr_step_epochs == 5 && options.lr_gamma == 0.3);
+    CHECK_OK(hr_train_set(&options, "pipeline", "2,micro-batches=4,recompute"));
+    CHECK_OK(hr_train_set(&options, "time-to", "accuracy=0.5"));
+    assert_true(options.pipeline == 2 && options.micro_batches == 4 && options.recompute);
+    assert_true(options.target_accuracy == 0.5);
+    assert_int_equal(hr_train_set(&options, "expect", "accuracy=0.5"), HR_E_USAGE);
 }
 
 int main(void)

@@ -142,7 +142,7 @@ static bool goes_together(const struct hr_cli *cli)
 /* What numbers must be to each other is no pair. */
 static bool is_of_numbers(const char *message)
 {
-    return strstr(message, "backup-workers:") || !strncmp(message, "--micro-batches", 15);
+    return strstr(message, "backup-workers:") || strstr(message, "micro-batches=");
 }
 
 static void what_has_no_row_goes_together(void **state)

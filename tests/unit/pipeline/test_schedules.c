@@ -264,7 +264,7 @@ static void schedules_are_found_by_name(void **state)
         assert_ptr_equal(found, schedule);
     }
     CHECK_FAILS(hr_pipeline_schedule_find("1b1f", &found), HR_E_USAGE);
-    CHECK_MESSAGE("--pipeline-schedule 1b1f: there is no such schedule (there are: gpipe, 1f1b");
+    CHECK_MESSAGE("--pipeline schedule=1b1f: there is no such schedule (there are: gpipe, 1f1b");
 }
 
 static void shapes_out_of_limits_are_refused(void **state)
@@ -274,14 +274,15 @@ static void shapes_out_of_limits_are_refused(void **state)
     CHECK_FAILS(schedule->check(&(struct hr_pipeline_shape){0, 1, 1}), HR_E_USAGE);
     CHECK_MESSAGE("--pipeline 0: expected 1 to 1024");
     CHECK_FAILS(schedule->check(&(struct hr_pipeline_shape){1, 65537, 1}), HR_E_USAGE);
-    CHECK_MESSAGE("--micro-batches 65537: expected 1 to 65536");
+    CHECK_MESSAGE("--pipeline micro-batches=65537: expected 1 to 65536");
     CHECK_FAILS(schedule->check(&(struct hr_pipeline_shape){2, 2, 2}), HR_E_USAGE);
-    CHECK_MESSAGE("--chunks 2: only --pipeline-schedule interleaved has more than one a stage");
+    CHECK_MESSAGE("--pipeline schedule=interleaved:2: no other has more than one part a stage");
     schedule = &hr_schedule_interleaved;
     CHECK_FAILS(schedule->check(&(struct hr_pipeline_shape){4, 10, 2}), HR_E_USAGE);
-    CHECK_MESSAGE("--micro-batches 10: interleaved wants a multiple of the 4 stages, as 8 or 12");
+    CHECK_MESSAGE(
+        "--pipeline micro-batches=10: interleaved wants a multiple of the 4 stages, as 8 or 12");
     CHECK_FAILS(schedule->check(&(struct hr_pipeline_shape){4, 3, 2}), HR_E_USAGE);
-    CHECK_MESSAGE("--micro-batches 3: interleaved wants a multiple of the 4 stages, as 4");
+    CHECK_MESSAGE("--pipeline micro-batches=3: interleaved wants a multiple of the 4 stages, as 4");
 }
 
 /* At equal costs of forward and both halves of the backward. */

@@ -339,7 +339,7 @@ static void what_does_not_go_with_it_is_refused(void **state)
     check_refused(bad, "nothing to interleave; expected interleaved:2, or 1f1b");
     bad = good;
     bad.accumulate = 2;
-    check_refused(bad, "--accumulate 2: not with --pipeline 2: --micro-batches says");
+    check_refused(bad, "--accumulate 2: not with --pipeline 2: micro-batches says");
     bad = good;
     snprintf(bad.reduce, sizeof bad.reduce, "repro");
     bad.micro_shards = 4;
@@ -351,10 +351,10 @@ static void what_does_not_go_with_it_is_refused(void **state)
     check_refused(bad, "--on-loss continue: not with --tensor-parallel 2 in real time");
     bad = good;
     bad.micro_batches = 3;
-    check_refused(bad, "--micro-batches 3: expected a divisor of --batch-size 16");
+    check_refused(bad, "--pipeline micro-batches=3: expected a divisor of --batch-size 16");
     bad = good;
     bad.global_batch_size = 36;
-    check_refused(bad, "--micro-batches 4: expected a divisor of the 18 samples");
+    check_refused(bad, "--pipeline micro-batches=4: expected a divisor of the 18 samples");
     bad = good;
     bad.pipeline = 7;
     check_refused(bad, "the model can be cut into at most 6 parts, not 7");
@@ -363,10 +363,10 @@ static void what_does_not_go_with_it_is_refused(void **state)
     check_refused(bad, "are 80 ranks, expected at most 64");
     bad = good;
     snprintf(bad.stages, sizeof bad.stages, "3,2");
-    check_refused(bad, "--stages 3,2: 5 layers, the model has 10");
+    check_refused(bad, "--pipeline stages=3,2: 5 layers, the model has 10");
     bad = good;
     snprintf(bad.pipeline_schedule, sizeof bad.pipeline_schedule, "pipedream");
-    check_refused(bad, "--micro-batches 4: not with --pipeline-schedule pipedream");
+    check_refused(bad, "--pipeline micro-batches=4: not with --pipeline schedule=pipedream");
     bad.micro_batches = 0;
     check_refused(bad, "its stages update their own weights, which no other replica has; expected "
                        "--workers 1");

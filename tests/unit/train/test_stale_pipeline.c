@@ -339,10 +339,10 @@ static void what_does_not_go_with_it_is_refused(void **state)
     struct hr_train_options good = stale("unstashed", 2, DEEP), bad = good;
     snprintf(good.schedule, sizeof good.schedule, "free");
     bad.micro_batches = 2;
-    check_refused(&bad, "--micro-batches 2: not with --pipeline-schedule unstashed");
+    check_refused(&bad, "--pipeline micro-batches=2: not with --pipeline schedule=unstashed");
     bad = good;
     bad.recompute = true;
-    check_refused(&bad, "--pipeline 2:recompute: not with --pipeline-schedule unstashed");
+    check_refused(&bad, "--pipeline recompute: not with --pipeline schedule=unstashed");
     bad = good;
     bad.workers = 2;
     check_refused(&bad, "expected --workers 1 and --strategy allreduce, or --clock virtual");
