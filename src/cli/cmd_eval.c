@@ -393,14 +393,11 @@ static enum hr_status evaluate(struct hr_cli *cli, struct hr_dataset *dataset)
     HR_TRY(check(cli));
     if (cli->all)
         return evaluate_every(cli, dataset);
-    struct hr_checkpoint *checkpoint = calloc(1, sizeof *checkpoint);
-    if (!checkpoint)
-        return hr_fail(HR_E_NOMEM, "no memory to read a checkpoint");
-    enum hr_status status = hr_saved_read(cli->positional[0], checkpoint);
+    struct hr_checkpoint checkpoint = {0};
+    enum hr_status status = hr_saved_read(cli->positional[0], &checkpoint);
     if (status == HR_OK)
-        status = evaluate_saved(cli, checkpoint, dataset);
-    hr_checkpoint_free(checkpoint);
-    free(checkpoint);
+        status = evaluate_saved(cli, &checkpoint, dataset);
+    hr_checkpoint_free(&checkpoint);
     return status;
 }
 

@@ -209,18 +209,15 @@ static enum hr_status export_model(const struct hr_cli *cli)
     struct hr_shape shape = {0};
     if (hr_cli_was_given(cli, "input"))
         HR_TRY(parse_input(cli->input, &shape));
-    struct hr_checkpoint *checkpoint = calloc(1, sizeof *checkpoint);
-    if (!checkpoint)
-        return hr_fail(HR_E_NOMEM, "no memory to read a checkpoint");
-    enum hr_status status = hr_saved_read(cli->positional[0], checkpoint);
+    struct hr_checkpoint checkpoint = {0};
+    enum hr_status status = hr_saved_read(cli->positional[0], &checkpoint);
     if (status == HR_OK && cli->pytorch)
-        status = hr_pytorch_write(stdout, checkpoint, shape);
+        status = hr_pytorch_write(stdout, &checkpoint, shape);
     if (status == HR_OK && cli->export_to[0])
-        status = hr_onnx_export(cli->export_to, checkpoint, NULL, shape);
+        status = hr_onnx_export(cli->export_to, &checkpoint, NULL, shape);
     if (status == HR_OK && cli->export_to[0] && hr_cli_speaks(cli) && !cli->pytorch)
-        printf("%s is written to %s\n", checkpoint->path, cli->export_to);
-    hr_checkpoint_free(checkpoint);
-    free(checkpoint);
+        printf("%s is written to %s\n", checkpoint.path, cli->export_to);
+    hr_checkpoint_free(&checkpoint);
     return status;
 }
 
@@ -257,12 +254,9 @@ static enum hr_status show_checkpoint(const struct hr_cli *cli, struct hr_checkp
 
 static enum hr_status inspect_checkpoint(const struct hr_cli *cli)
 {
-    struct hr_checkpoint *checkpoint = calloc(1, sizeof *checkpoint);
-    if (!checkpoint)
-        return hr_fail(HR_E_NOMEM, "no memory to read a checkpoint");
-    const enum hr_status status = show_checkpoint(cli, checkpoint);
-    hr_checkpoint_free(checkpoint);
-    free(checkpoint);
+    struct hr_checkpoint checkpoint = {0};
+    const enum hr_status status = show_checkpoint(cli, &checkpoint);
+    hr_checkpoint_free(&checkpoint);
     return status;
 }
 

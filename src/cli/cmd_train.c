@@ -285,16 +285,13 @@ static enum hr_status train_failed(const struct hr_cli *cli, const struct hr_dat
 /* The last checkpoint's model, which is the run's. */
 static enum hr_status export_model(const struct hr_cli *cli, const struct hr_run_result *result)
 {
-    struct hr_checkpoint *checkpoint = calloc(1, sizeof *checkpoint);
-    if (!checkpoint)
-        return hr_fail(HR_E_NOMEM, "no memory to read a checkpoint");
-    enum hr_status status = hr_saved_read(result->checkpoint, checkpoint);
+    struct hr_checkpoint checkpoint = {0};
+    enum hr_status status = hr_saved_read(result->checkpoint, &checkpoint);
     if (status == HR_OK)
-        status = hr_onnx_export(cli->export_to, checkpoint, NULL, (struct hr_shape){0});
+        status = hr_onnx_export(cli->export_to, &checkpoint, NULL, (struct hr_shape){0});
     if (status == HR_OK)
         fprintf(hr_outcome_stream(cli), "export          %s\n", cli->export_to);
-    hr_checkpoint_free(checkpoint);
-    free(checkpoint);
+    hr_checkpoint_free(&checkpoint);
     return status;
 }
 

@@ -362,16 +362,13 @@ enum hr_status hr_evaluate_checkpoint(const char *path, const char *layers,
                                       const struct hr_dataset *dataset, struct hr_evaluation *out)
 {
     *out = (struct hr_evaluation){0};
-    struct hr_checkpoint *checkpoint = calloc(1, sizeof *checkpoint);
-    if (!checkpoint)
-        return hr_fail(HR_E_NOMEM, "no memory to read a checkpoint");
+    struct hr_checkpoint checkpoint = {0};
     const uint64_t mode = hr_fp_mode();
-    enum hr_status status = hr_saved_read(path, checkpoint);
+    enum hr_status status = hr_saved_read(path, &checkpoint);
     if (status == HR_OK)
-        status = hr_evaluate_saved(checkpoint, layers, dataset, out);
+        status = hr_evaluate_saved(&checkpoint, layers, dataset, out);
     hr_fp_mode_set(mode);
-    hr_checkpoint_free(checkpoint);
-    free(checkpoint);
+    hr_checkpoint_free(&checkpoint);
     return status;
 }
 

@@ -702,26 +702,10 @@ enum hr_status hr_net_update(const struct hr_net *net, const struct hr_net_rule 
 
 /* --- Networks and parameters from checkpoints, and to them --- */
 
-static enum hr_status read_saved(const char *path, struct hr_checkpoint **out)
+static enum hr_status read_saved(const char *path, struct hr_checkpoint *out)
 {
-    *out = NULL;
-    if (!path)
-        return hr_fail(HR_E_USAGE, "path: found NULL");
-    struct hr_checkpoint *checkpoint = calloc(1, sizeof *checkpoint);
-    if (!checkpoint)
-        return hr_fail(HR_E_NOMEM, "no memory to read a checkpoint");
-    const enum hr_status status = hr_saved_read(path, checkpoint);
-    if (status == HR_OK)
-        *out = checkpoint;
-    else
-        free(checkpoint);
-    return status;
-}
-
-static void forget(struct hr_checkpoint *checkpoint)
-{
-    hr_checkpoint_free(checkpoint);
-    free(checkpoint);
+    *out = (struct hr_checkpoint){0};
+    return path ? hr_saved_read(path, out) : hr_fail(HR_E_USAGE, "path: found NULL");
 }
 
 static double number_of(const struct hr_checkpoint *checkpoint, const char *key)
@@ -769,23 +753,23 @@ static enum hr_status open_saved(const struct hr_checkpoint *checkpoint, struct 
 
 enum hr_status hr_net_open_saved(const char *path, struct hr_shape input, struct hr_net **out)
 {
-    struct hr_checkpoint *checkpoint;
+    struct hr_checkpoint checkpoint;
     if (!out)
         return hr_fail(HR_E_USAGE, "hr_net_open_saved: found NULL for the net");
     *out = NULL;
     HR_TRY(read_saved(path, &checkpoint));
-    const enum hr_status status = open_saved(checkpoint, input, out);
-    forget(checkpoint);
+    const enum hr_status status = open_saved(&checkpoint, input, out);
+    hr_checkpoint_free(&checkpoint);
     return status;
 }
 
 enum hr_status hr_net_load(const struct hr_net *net, const char *path, float *params, size_t count)
 {
-    struct hr_checkpoint *checkpoint;
+    struct hr_checkpoint checkpoint;
     HR_TRY(net_check(net, "params", params, count));
     HR_TRY(read_saved(path, &checkpoint));
-    const enum hr_status status = hr_load_weights(checkpoint, net->model, params);
-    forget(checkpoint);
+    const enum hr_status status = hr_load_weights(&checkpoint, net->model, params);
+    hr_checkpoint_free(&checkpoint);
     return status;
 }
 
@@ -859,26 +843,24 @@ enum hr_status hr_net_save(const struct hr_net *net, const char *dir, uint64_t s
     HR_TRY(net_check(net, "params", params, count));
     if (!dir || !dir[0])
         return hr_fail(HR_E_USAGE, "dir: found %s, expected a folder", dir ? "\"\"" : "NULL");
-    struct hr_checkpoint *checkpoint = calloc(1, sizeof *checkpoint);
     struct hr_tensor *tensors = calloc(2 * hr_net_tensors(net), sizeof *tensors);
     const size_t entries = ENTRIES + (net->targets ? 1 + net->targets : 0);
     struct hr_metadata *metadata = calloc(entries, sizeof *metadata);
     enum hr_status status = HR_OK;
-    if (!checkpoint || !tensors || !metadata) {
+    if (!tensors || !metadata) {
         status = hr_fail(HR_E_NOMEM, "no memory to describe a checkpoint");
         goto out;
     }
-    checkpoint->step = step;
-    checkpoint->model = (struct hr_tensor_file){.tensors = tensors, .metadata = metadata};
-    put_metadata(net, step, &checkpoint->model);
+    struct hr_checkpoint checkpoint = {.step = step,
+                                       .model = {.tensors = tensors, .metadata = metadata}};
+    put_metadata(net, step, &checkpoint.model);
     if (net->targets)
-        HR_TRY_GOTO(put_targets(net, &checkpoint->model), status, out);
-    HR_TRY_GOTO(put_tensors(net, params, &batches, &checkpoint->model), status, out);
+        HR_TRY_GOTO(put_targets(net, &checkpoint.model), status, out);
+    HR_TRY_GOTO(put_tensors(net, params, &batches, &checkpoint.model), status, out);
     HR_TRY_GOTO(hr_checkpoint_prepare(dir, count * sizeof *params), status, out);
-    HR_TRY_GOTO(hr_checkpoint_save(dir, checkpoint, 0), status, out);
+    HR_TRY_GOTO(hr_checkpoint_save(dir, &checkpoint, 0), status, out);
 out:
     free(metadata);
     free(tensors);
-    free(checkpoint);
     return status;
 }

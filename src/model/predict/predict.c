@@ -23,7 +23,7 @@
 
 /* What the model's file says. */
 struct hr_predictor {
-    struct hr_checkpoint *checkpoint;
+    struct hr_checkpoint checkpoint;
     char *layers;      /* given; NULL: the file says them */
     const char *model; /* its text */
     enum hr_loss_kind loss;
@@ -72,19 +72,19 @@ static size_t outputs_of(const struct hr_tensor_file *file)
 static enum hr_status read_classes(struct hr_predictor *p, const struct hr_predict_options *options)
 {
     const char *given = options->data.classes;
-    HR_TRY(hr_class_names_get(p->checkpoint, &p->classes));
-    HR_TRY(hr_target_scale_get(p->checkpoint, &p->values));
+    HR_TRY(hr_class_names_get(&p->checkpoint, &p->classes));
+    HR_TRY(hr_target_scale_get(&p->checkpoint, &p->values));
     if (p->values.count)
-        return given[0] ? hr_fail(HR_E_USAGE, "--classes: %s predicts values", p->checkpoint->path)
+        return given[0] ? hr_fail(HR_E_USAGE, "--classes: %s predicts values", p->checkpoint.path)
                         : HR_OK;
     if (p->classes.count && given[0])
         return hr_fail(HR_E_USAGE, "--classes: %s has the names of its classes: %s",
-                       p->checkpoint->path,
+                       p->checkpoint.path,
                        hr_class_list_shown(p->classes.names, p->classes.count).text);
     if (given[0])
         return hr_class_list_parse("--classes", given, &p->classes);
     if (!p->classes.count)
-        p->classes.count = outputs_of(&p->checkpoint->model);
+        p->classes.count = outputs_of(&p->checkpoint.model);
     if (p->classes.count <= 1)
         p->classes.count = 2; /* of a single output */
     return HR_OK;
@@ -93,24 +93,23 @@ static enum hr_status read_classes(struct hr_predictor *p, const struct hr_predi
 static enum hr_status read_model(struct hr_predictor *p, const char *path,
                                  const struct hr_predict_options *options)
 {
-    p->checkpoint = calloc(1, sizeof *p->checkpoint);
     p->layers = options->layers ? strdup(options->layers) : NULL;
-    if (!p->checkpoint || (options->layers && !p->layers))
+    if (options->layers && !p->layers)
         return hr_fail(HR_E_NOMEM, "no memory to read a checkpoint");
-    HR_TRY(hr_saved_read(path, p->checkpoint));
-    const char *saved = hr_metadata_get(&p->checkpoint->model, "hogring.model");
-    const char *loss = hr_metadata_get(&p->checkpoint->model, "hogring.loss");
+    HR_TRY(hr_saved_read(path, &p->checkpoint));
+    const char *saved = hr_metadata_get(&p->checkpoint.model, "hogring.model");
+    const char *loss = hr_metadata_get(&p->checkpoint.model, "hogring.loss");
     p->model = p->layers ? p->layers : saved;
     if (!p->model)
         return hr_fail(HR_E_FORMAT,
                        "%s: metadata \"hogring.model\" is missing, so the layers are not known; "
                        "--model says them",
-                       p->checkpoint->path);
+                       p->checkpoint.path);
     p->sparse = hr_sparse_is_model(p->model);
     p->rates = hr_sparse_model_of(p->model) == HR_SPARSE_MF;
     if (loss)
         HR_TRY(hr_loss_parse(loss, &p->loss));
-    HR_TRY(hr_model_input_get(p->checkpoint, &p->input));
+    HR_TRY(hr_model_input_get(&p->checkpoint, &p->input));
     struct hr_vocabulary tokens;
     if (p->input.recipe && hr_vocabulary_read(p->input.recipe, &tokens) == HR_OK) {
         hr_vocabulary_free(&tokens);
@@ -149,7 +148,7 @@ static enum hr_status open_samples(struct predicting *p, const char *data,
 {
     struct hr_data_options reading = options->data;
     reading.classes[0] = '\0';
-    HR_TRY(hr_samples_open(data, &reading, p->by->checkpoint, &p->by->input, p->by->rates,
+    HR_TRY(hr_samples_open(data, &reading, &p->by->checkpoint, &p->by->input, p->by->rates,
                            &p->samples));
     const struct hr_dataset *dataset = &p->samples.dataset;
     const char *const notes[] = {dataset->notes[0], dataset->notes[1], p->samples.note};
@@ -230,7 +229,7 @@ static enum hr_status take_results(struct predicting *p, struct hr_prediction *o
     const struct hr_meaning meaning =
         hr_meaning_of(p->by->model, p->by->loss, evaluation->noutputs, p->by->values.count);
     snprintf(out->model, sizeof out->model, "%s", evaluation->model);
-    snprintf(out->checkpoint, sizeof out->checkpoint, "%s", p->by->checkpoint->path);
+    snprintf(out->checkpoint, sizeof out->checkpoint, "%s", p->by->checkpoint.path);
     out->kind = meaning.kind;
     out->count = evaluation->count;
     out->ncolumns = meaning.columns;
@@ -255,7 +254,7 @@ static enum hr_status predict(struct predicting *p, const char *data,
 {
     HR_TRY(open_samples(p, data, options));
     HR_TRY(
-        hr_evaluate_saved(p->by->checkpoint, p->by->layers, &p->samples.dataset, &p->evaluation));
+        hr_evaluate_saved(&p->by->checkpoint, p->by->layers, &p->samples.dataset, &p->evaluation));
     return take_results(p, out);
 }
 
@@ -280,9 +279,7 @@ static void close_model(struct hr_predictor *p)
     hr_model_input_free(&p->input);
     hr_class_list_free(&p->classes);
     hr_target_scale_free(&p->values);
-    if (p->checkpoint)
-        hr_checkpoint_free(p->checkpoint);
-    free(p->checkpoint);
+    hr_checkpoint_free(&p->checkpoint);
     free(p->layers);
     free(p->about);
 }
@@ -336,12 +333,12 @@ static enum hr_status describe(struct hr_predictor *p)
     static const char *const kinds[] = {"probabilities", "scores", "values"};
     const struct hr_shape *shape = &p->input.shape;
     const struct hr_meaning meaning = hr_meaning_of(p->model, p->loss, 1, p->values.count);
-    json_t *json = json_pack(
-        "{so, so, sI, ss, s[III], so, so, so}", "model", hr_json_text(p->model), "checkpoint",
-        hr_json_text(p->checkpoint->path), "step", (json_int_t)p->checkpoint->step, "kind",
-        kinds[meaning.kind], "input", (json_int_t)shape->channels, (json_int_t)shape->height,
-        (json_int_t)shape->width, "features", list_features(p), "classes", list_classes(p),
-        "values", list_values(p));
+    json_t *json = json_pack("{so, so, sI, ss, s[III], so, so, so}", "model",
+                             hr_json_text(p->model), "checkpoint", hr_json_text(p->checkpoint.path),
+                             "step", (json_int_t)p->checkpoint.step, "kind", kinds[meaning.kind],
+                             "input", (json_int_t)shape->channels, (json_int_t)shape->height,
+                             (json_int_t)shape->width, "features", list_features(p), "classes",
+                             list_classes(p), "values", list_values(p));
     p->about = hr_json_dump(json, JSON_COMPACT);
     json_decref(json);
     return p->about ? HR_OK : hr_fail(HR_E_NOMEM, "no memory to describe a model");
@@ -376,7 +373,7 @@ const void *hr_predictor_tensor(const struct hr_predictor *predictor, size_t num
                                 const char **name, const char **dtype, const size_t **shape,
                                 size_t *ndim)
 {
-    const struct hr_tensor_file *file = &predictor->checkpoint->model;
+    const struct hr_tensor_file *file = &predictor->checkpoint.model;
     if (number >= file->ntensors)
         return NULL;
     const struct hr_tensor *tensor = &file->tensors[number];

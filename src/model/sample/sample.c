@@ -23,7 +23,7 @@ struct candidate {
 };
 
 struct hr_generator {
-    struct hr_checkpoint *checkpoint;
+    struct hr_checkpoint checkpoint;
     struct hr_model_input input;
     struct hr_vocabulary vocabulary;
     struct hr_dataset like; /* what it was trained on, without samples */
@@ -66,23 +66,20 @@ static enum hr_status check_text(const struct hr_generator *s)
         return HR_OK;
     return hr_fail(HR_E_FORMAT,
                    "%s: was not trained on text; hogring predict gives its answers to new data",
-                   s->checkpoint->path);
+                   s->checkpoint.path);
 }
 
 static enum hr_status open_model(struct hr_generator *s, const char *path)
 {
     const struct hr_target_scale none = {0};
-    s->checkpoint = calloc(1, sizeof *s->checkpoint);
-    if (!s->checkpoint)
-        return hr_fail(HR_E_NOMEM, "no memory to read a checkpoint");
-    HR_TRY(hr_saved_read(path, s->checkpoint));
-    HR_TRY(hr_model_input_get(s->checkpoint, &s->input));
-    hr_model_input_like(s->checkpoint, &s->input, 0, &s->like);
+    HR_TRY(hr_saved_read(path, &s->checkpoint));
+    HR_TRY(hr_model_input_get(&s->checkpoint, &s->input));
+    hr_model_input_like(&s->checkpoint, &s->input, 0, &s->like);
     HR_TRY(check_text(s));
     HR_TRY(hr_vocabulary_read(s->input.recipe, &s->vocabulary));
-    HR_TRY(hr_saved_model(s->checkpoint, NULL, &s->like, &none, &s->model));
+    HR_TRY(hr_saved_model(&s->checkpoint, NULL, &s->like, &none, &s->model));
     HR_TRY(take_memory(s));
-    HR_TRY(hr_load_weights(s->checkpoint, s->model, s->params));
+    HR_TRY(hr_load_weights(&s->checkpoint, s->model, s->params));
     hr_fp_flush_denormals();
     return hr_kernels_init_process(1);
 }
@@ -108,9 +105,7 @@ void hr_generator_close(struct hr_generator *s)
     hr_model_destroy(s->model);
     hr_vocabulary_free(&s->vocabulary);
     hr_model_input_free(&s->input);
-    if (s->checkpoint)
-        hr_checkpoint_free(s->checkpoint);
-    free(s->checkpoint);
+    hr_checkpoint_free(&s->checkpoint);
     free(s->params);
     free(s->candidates);
     free(s->weights);
@@ -119,9 +114,9 @@ void hr_generator_close(struct hr_generator *s)
 
 struct hr_generator_about hr_generator_about(const struct hr_generator *s)
 {
-    return (struct hr_generator_about){.checkpoint = s->checkpoint->path,
+    return (struct hr_generator_about){.checkpoint = s->checkpoint.path,
                                        .model = hr_model_text(s->model),
-                                       .step = s->checkpoint->step,
+                                       .step = s->checkpoint.step,
                                        .context = s->like.tokens.context,
                                        .tokens = s->vocabulary.count};
 }
@@ -191,7 +186,7 @@ static enum hr_status largest_of(const struct hr_generator *s, const float *outp
     for (uint32_t v = 0; v < s->vocabulary.count; v++) {
         if (!isfinite(outputs[v]))
             return hr_fail(HR_E_FAILED, "%s: its outputs are not finite: its training has diverged",
-                           s->checkpoint->path);
+                           s->checkpoint.path);
         largest = outputs[v] > outputs[largest] ? v : largest;
     }
     *out = largest;

@@ -562,10 +562,8 @@ enum hr_status hr_resume_open(struct hr_train_options *options, const struct hr_
     *out = (struct hr_resume){0};
     if (!options->resume[0])
         return HR_OK;
-    out->checkpoint = calloc(1, sizeof *out->checkpoint);
-    if (!out->checkpoint)
-        return hr_fail(HR_E_NOMEM, "no memory to read a checkpoint");
-    HR_TRY(hr_checkpoint_load(options->resume, out->checkpoint));
+    HR_TRY(hr_checkpoint_load(options->resume, &out->loaded));
+    out->checkpoint = &out->loaded;
     if (strlen(out->checkpoint->path) < sizeof options->resume)
         strcpy(options->resume, out->checkpoint->path);
     HR_TRY(hr_class_view_open(out->checkpoint, *dataset, false, &out->classes));
@@ -577,9 +575,7 @@ enum hr_status hr_resume_open(struct hr_train_options *options, const struct hr_
 void hr_resume_close(struct hr_resume *resume)
 {
     hr_class_view_close(&resume->classes);
-    if (resume->checkpoint)
-        hr_checkpoint_free(resume->checkpoint); /* zeroed when nothing was loaded */
-    free(resume->checkpoint);
+    hr_checkpoint_free(&resume->loaded); /* zeroed when nothing was loaded */
     *resume = (struct hr_resume){0};
 }
 

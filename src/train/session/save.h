@@ -84,9 +84,10 @@ size_t hr_save_copy_bytes(const struct hr_saver *saver);
 
 /* --- going on --- */
 
-/* The checkpoint that a run goes on from. */
+/* The checkpoint that a run goes on from; stays where it is opened. */
 struct hr_resume {
-    struct hr_checkpoint *checkpoint; /* owned; NULL: the run begins anew */
+    struct hr_checkpoint loaded;            /* owned */
+    const struct hr_checkpoint *checkpoint; /* it; NULL: the run begins anew */
     struct hr_class_view classes;
 };
 

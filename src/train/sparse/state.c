@@ -220,18 +220,15 @@ enum hr_status hr_sparse_load_weights(const struct hr_checkpoint *checkpoint,
 
 enum hr_status hr_sparse_init_weights(struct hr_sparse_run *run)
 {
-    struct hr_checkpoint *checkpoint = calloc(1, sizeof *checkpoint);
-    if (!checkpoint)
-        return hr_fail(HR_E_NOMEM, "no memory to read weights");
-    enum hr_status status = hr_saved_read(run->options.init_weights, checkpoint);
+    struct hr_checkpoint checkpoint = {0};
+    enum hr_status status = hr_saved_read(run->options.init_weights, &checkpoint);
     if (status == HR_OK)
-        status = hr_sparse_load_weights(checkpoint, run);
+        status = hr_sparse_load_weights(&checkpoint, run);
     if (status == HR_OK)
-        status = hr_class_names_compare(checkpoint, run->dataset);
+        status = hr_class_names_compare(&checkpoint, run->dataset);
     if (status == HR_OK)
-        status = hr_model_input_compare(checkpoint, run->dataset);
-    hr_checkpoint_free(checkpoint);
-    free(checkpoint);
+        status = hr_model_input_compare(&checkpoint, run->dataset);
+    hr_checkpoint_free(&checkpoint);
     return status == HR_OK ? HR_OK : hr_fail_within(status, "--init-weights");
 }
 

@@ -260,17 +260,14 @@ enum hr_status hr_init_weights(const struct hr_train_job *job, float *params)
         hr_model_init(job->model, job->options->seed, params);
     if (!path[0])
         return HR_OK;
-    struct hr_checkpoint *checkpoint = calloc(1, sizeof *checkpoint);
-    if (!checkpoint)
-        return hr_fail(HR_E_NOMEM, "no memory to read weights");
-    enum hr_status status = hr_saved_read(path, checkpoint);
+    struct hr_checkpoint checkpoint = {0};
+    enum hr_status status = hr_saved_read(path, &checkpoint);
     if (status == HR_OK)
-        status = hr_model_input_compare(checkpoint, job->dataset);
+        status = hr_model_input_compare(&checkpoint, job->dataset);
     if (status == HR_OK)
-        status = load_initial(job, checkpoint, params);
+        status = load_initial(job, &checkpoint, params);
     if (status == HR_OK)
-        compare_inputs(job, checkpoint);
-    hr_checkpoint_free(checkpoint);
-    free(checkpoint);
+        compare_inputs(job, &checkpoint);
+    hr_checkpoint_free(&checkpoint);
     return status == HR_OK ? HR_OK : hr_fail_within(status, "--init-weights");
 }
