@@ -775,33 +775,6 @@ enum hr_status hr_net_load(const struct hr_net *net, const char *path, float *pa
 
 /* --- saved --- */
 
-/* PyTorch's load_state_dict expects a counter behind batchnorm's variance. */
-static void add_counter(const struct hr_net_view *view, uint64_t *batches,
-                        struct hr_tensor_file *file)
-{
-    static const char before[] = "running_var";
-    const size_t length = strlen(view->name), part = sizeof before - 1;
-    if (length < part || strcmp(view->name + length - part, before) != 0)
-        return;
-    struct hr_tensor *tensor = &file->tensors[file->ntensors++];
-    *tensor = (struct hr_tensor){.dtype = HR_I64, .bytes = sizeof *batches, .data = batches};
-    snprintf(tensor->name, sizeof tensor->name, "%.*snum_batches_tracked", (int)(length - part),
-             view->name);
-}
-
-static enum hr_status put_tensors(const struct hr_net *net, const float *params, uint64_t *batches,
-                                  struct hr_tensor_file *file)
-{
-    for (size_t i = 0; i < hr_net_tensors(net); i++) {
-        struct hr_net_view view;
-        HR_TRY(hr_net_view(net, i, NULL, 0, &view));
-        /* What is saved is only read. */
-        hr_model_tensor_put(file, hr_model_tensor(net->model, i), "", "", (float *)params);
-        add_counter(&view, batches, file);
-    }
-    return HR_OK;
-}
-
 static void put_metadata(const struct hr_net *net, uint64_t step, struct hr_tensor_file *file)
 {
     hr_saved_put(file, "format", "pt");
@@ -839,7 +812,7 @@ enum hr_status hr_net_save(const struct hr_net *net, const char *dir, uint64_t s
                            const float *params, size_t count)
 {
     enum { ENTRIES = 8 };
-    uint64_t batches = step;
+    int64_t batches = (int64_t)step;
     HR_TRY(net_check(net, "params", params, count));
     if (!dir || !dir[0])
         return hr_fail(HR_E_USAGE, "dir: found %s, expected a folder", dir ? "\"\"" : "NULL");
@@ -856,7 +829,8 @@ enum hr_status hr_net_save(const struct hr_net *net, const char *dir, uint64_t s
     put_metadata(net, step, &checkpoint.model);
     if (net->targets)
         HR_TRY_GOTO(put_targets(net, &checkpoint.model), status, out);
-    HR_TRY_GOTO(put_tensors(net, params, &batches, &checkpoint.model), status, out);
+    /* What is saved is only read. */
+    hr_model_state_put(&checkpoint.model, net->model, (float *)params, &batches);
     HR_TRY_GOTO(hr_checkpoint_prepare(dir, count * sizeof *params), status, out);
     HR_TRY_GOTO(hr_checkpoint_save(dir, &checkpoint, 0), status, out);
 out:

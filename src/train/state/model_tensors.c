@@ -33,8 +33,14 @@ const char *hr_listing_text(struct hr_listing *listing)
     return listing->text;
 }
 
+void hr_model_tensor_name(char *name, size_t size, const char *prefix,
+                          const struct hr_tensor_info *info, const char *array)
+{
+    snprintf(name, size, "%s%s%s%s", prefix, info->name, array[0] ? "." : "", array);
+}
+
 void hr_model_tensor_put(struct hr_tensor_file *file, const struct hr_tensor_info *info,
-                         const char *prefix, const char *suffix, float *params)
+                         const char *prefix, const char *array, float *params)
 {
     struct hr_tensor *tensor = &file->tensors[file->ntensors++];
     *tensor = (struct hr_tensor){
@@ -44,14 +50,38 @@ void hr_model_tensor_put(struct hr_tensor_file *file, const struct hr_tensor_inf
         .data = params + info->offset,
     };
     memcpy(tensor->shape, info->shape, info->ndim * sizeof *info->shape);
-    snprintf(tensor->name, sizeof tensor->name, "%s%s%s", prefix, info->name, suffix);
+    hr_model_tensor_name(tensor->name, sizeof tensor->name, prefix, info, array);
 }
 
-void hr_model_tensors_put(const struct hr_model *model, const char *prefix, float *params,
-                          struct hr_tensor_file *file)
+void hr_model_tensors_put(struct hr_tensor_file *file, const struct hr_model *model, bool trained,
+                          const char *prefix, const char *array, float *params)
 {
     for (size_t i = 0; i < hr_model_tensor_count(model); i++)
-        hr_model_tensor_put(file, hr_model_tensor(model, i), prefix, "", params);
+        if (!trained || hr_model_tensor(model, i)->role == HR_TENSOR_TRAINED)
+            hr_model_tensor_put(file, hr_model_tensor(model, i), prefix, array, params);
+}
+
+static void put_counter(struct hr_tensor_file *file, const struct hr_tensor_info *info,
+                        int64_t *batches)
+{
+    static const char before[] = "running_var";
+    const size_t length = strlen(info->name), part = sizeof before - 1;
+    if (length < part || strcmp(info->name + length - part, before) != 0)
+        return;
+    struct hr_tensor *tensor = &file->tensors[file->ntensors++];
+    *tensor = (struct hr_tensor){.dtype = HR_I64, .bytes = sizeof *batches, .data = batches};
+    snprintf(tensor->name, sizeof tensor->name, "%.*snum_batches_tracked", (int)(length - part),
+             info->name);
+}
+
+void hr_model_state_put(struct hr_tensor_file *file, const struct hr_model *model, float *params,
+                        int64_t *batches)
+{
+    for (size_t i = 0; i < hr_model_tensor_count(model); i++) {
+        const struct hr_tensor_info *info = hr_model_tensor(model, i);
+        hr_model_tensor_put(file, info, "", "", params);
+        put_counter(file, info, batches);
+    }
 }
 
 struct text {
@@ -141,27 +171,16 @@ enum hr_status hr_load_tensor(const struct hr_checkpoint *checkpoint,
 
 enum hr_status hr_load_tensors(const struct hr_checkpoint *checkpoint,
                                const struct hr_tensor_file *file, const struct hr_model *model,
-                               const char *prefix, float *params)
+                               bool trained, const char *prefix, const char *array, float *params)
 {
     struct hr_misfits misfits = {0};
     char name[128];
     for (size_t i = 0; i < hr_model_tensor_count(model); i++) {
         const struct hr_tensor_info *info = hr_model_tensor(model, i);
-        snprintf(name, sizeof name, "%s%s", prefix, info->name);
+        if (trained && info->role != HR_TENSOR_TRAINED)
+            continue;
+        hr_model_tensor_name(name, sizeof name, prefix, info, array);
         hr_try_tensor(file, info, name, params, &misfits);
     }
     return hr_misfits_refuse(checkpoint, &misfits);
-}
-
-void hr_model_counter_put(struct hr_tensor_file *file, const struct hr_tensor_info *info,
-                          int64_t *batches)
-{
-    static const char before[] = "running_var";
-    const size_t length = strlen(info->name), part = sizeof before - 1;
-    if (length < part || strcmp(info->name + length - part, before) != 0)
-        return;
-    struct hr_tensor *tensor = &file->tensors[file->ntensors++];
-    *tensor = (struct hr_tensor){.dtype = HR_I64, .bytes = sizeof *batches, .data = batches};
-    snprintf(tensor->name, sizeof tensor->name, "%.*snum_batches_tracked", (int)(length - part),
-             info->name);
 }

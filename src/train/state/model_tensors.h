@@ -1,5 +1,6 @@
-/* model_tensors.h - the tensors of a model's parameter layout in a file, each under a prefix and a
- * suffix: "worker.3.0.weight", "0.weight.exp_avg", "best.0.weight".
+/* model_tensors.h - the tensors of a model's parameter layout in a file, each under a prefix and
+ * with the name of an array, both of which may be "": "worker.3.0.weight" is of prefix "worker.3.",
+ * "0.weight.exp_avg" of array "exp_avg".
  *
  * Threads: before the ranks start, or the launcher's.
  */
@@ -33,12 +34,19 @@ void hr_listing_add(struct hr_listing *listing, const char *format, ...)
 /* All of it, made printable; until the next name. */
 const char *hr_listing_text(struct hr_listing *listing);
 
+/* Its name there. */
+void hr_model_tensor_name(char *name, size_t size, const char *prefix,
+                          const struct hr_tensor_info *info, const char *array);
 /* Append one tensor; params is borrowed until the file is written. */
 void hr_model_tensor_put(struct hr_tensor_file *file, const struct hr_tensor_info *info,
-                         const char *prefix, const char *suffix, float *params);
-/* Append all, without a suffix. */
-void hr_model_tensors_put(const struct hr_model *model, const char *prefix, float *params,
-                          struct hr_tensor_file *file);
+                         const char *prefix, const char *array, float *params);
+/* Append all; `trained`: but for statistics. */
+void hr_model_tensors_put(struct hr_tensor_file *file, const struct hr_model *model, bool trained,
+                          const char *prefix, const char *array, float *params);
+/* Append all as PyTorch's load_state_dict has them: behind the variance of a batchnorm stands a
+ * counter, which is borrowed too. */
+void hr_model_state_put(struct hr_tensor_file *file, const struct hr_model *model, float *params,
+                        int64_t *batches);
 
 /* Copy the tensor of that name into its place in params; HR_E_FORMAT: it is missing, or has another
  * shape or type. */
@@ -46,11 +54,11 @@ HR_CHECKED enum hr_status hr_load_tensor(const struct hr_checkpoint *checkpoint,
                                          const struct hr_tensor_file *file,
                                          const struct hr_tensor_info *info, const char *name,
                                          float *params);
-/* Copy all, without a suffix; HR_E_FORMAT names all that do not fit. */
+/* Copy all that hr_model_tensors_put puts; HR_E_FORMAT names all that do not fit. */
 HR_CHECKED enum hr_status hr_load_tensors(const struct hr_checkpoint *checkpoint,
                                           const struct hr_tensor_file *file,
-                                          const struct hr_model *model, const char *prefix,
-                                          float *params);
+                                          const struct hr_model *model, bool trained,
+                                          const char *prefix, const char *array, float *params);
 
 /* What is between a file's tensors and a model's: zeroed before the first. */
 struct hr_misfits {
@@ -63,10 +71,5 @@ void hr_try_tensor(const struct hr_tensor_file *file, const struct hr_tensor_inf
 /* HR_E_FORMAT: something is missing or unlike; names these, and what is unknown, in one line. */
 HR_CHECKED enum hr_status hr_misfits_refuse(const struct hr_checkpoint *checkpoint,
                                             struct hr_misfits *misfits);
-
-/* PyTorch's load_state_dict expects a counter after batchnorm's variance: behind other tensors
- * nothing. */
-void hr_model_counter_put(struct hr_tensor_file *file, const struct hr_tensor_info *info,
-                          int64_t *batches);
 
 #endif
