@@ -11,6 +11,7 @@
 #include "base/size.h"
 #include "data/transform.h"
 #include "options/choices.h"
+#include "stats/tests.h"
 
 /* Sums over the matrix of products, but for one gradient. */
 struct sums {
@@ -68,15 +69,6 @@ static struct spread jackknife(const double *products, size_t n, size_t batch)
     return (struct spread){factor * out.trace, factor * out.gradient2, factor * out.both};
 }
 
-/* Student's t at 97.5 % by its expansion around the normal quantile (Abramowitz and Stegun 26.7.5);
- * within 0.01 from 4 degrees of freedom on. */
-static double student(double degrees)
-{
-    const double z = 1.959964, z3 = z * z * z, z5 = z3 * z * z, z7 = z5 * z * z;
-    return z + (z3 + z) / (4 * degrees) + (5 * z5 + 16 * z3 + 3 * z) / (96 * degrees * degrees) +
-           (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * degrees * degrees * degrees);
-}
-
 /* All ratios r for which trace - r gradient2 is not told from 0: r^2 A - 2 r B + C <= 0. */
 static void fieller(struct pair mean, struct spread spread, double t, struct hr_noise *out)
 {
@@ -102,7 +94,7 @@ struct hr_noise hr_noise_estimate(const double *products, size_t n, size_t batch
                            .trace = mean.trace,
                            .scale = mean.gradient2 > 0 ? fmax(0, mean.trace) / mean.gradient2
                                                        : (double)INFINITY};
-    fieller(mean, jackknife(products, n, batch), student((double)(n - 1)), &out);
+    fieller(mean, jackknife(products, n, batch), hr_student_quantile(0.975, (double)(n - 1)), &out);
     return out;
 }
 
