@@ -229,6 +229,22 @@ enum hr_status hr_file_write(struct hr_file_writer *writer, const void *data, si
     return HR_OK;
 }
 
+bool hr_write_all(int fd, const void *data, size_t n)
+{
+    for (const char *from = data; n > 0;) {
+        const ssize_t written = write(fd, from, n);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written == 0)
+            errno = EIO;
+        if (written <= 0)
+            return false;
+        from += written;
+        n -= (size_t)written;
+    }
+    return true;
+}
+
 enum hr_status hr_file_finish(struct hr_file_writer *writer)
 {
     enum hr_status status = HR_OK;

@@ -66,6 +66,9 @@ HR_CHECKED enum hr_status hr_file_forget(const char *path);
 /* Append n bytes. On error the caller abandons the file. */
 HR_CHECKED enum hr_status hr_file_write(struct hr_file_writer *writer, const void *data, size_t n);
 
+/* As write(2) to an open descriptor, but all of them. False: errno says why. */
+bool hr_write_all(int fd, const void *data, size_t n);
+
 /* Sync and close; a replacement is put in place, and its name made durable. The descriptor is
  * closed in any case; on error the file is removed (what it was to replace stays), never synced
  * again: after a failed fsync the kernel may have dropped the pages. */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "base/pipe.h"
 #include "base/signals.h"
@@ -35,19 +36,9 @@ static enum hr_status put(struct sampling *s, const char *text, size_t bytes)
         fflush(stdout);
         return HR_OK;
     }
-    while (bytes) {
-        const ssize_t n = write(STDOUT_FILENO, text, bytes);
-        if (n >= 0) {
-            text += n;
-            bytes -= (size_t)n;
-        } else if (errno == EPIPE) {
-            s->unheard = true;
-            return HR_OK;
-        } else if (errno != EINTR) {
-            return hr_fail_errno(HR_E_IO, "stdout cannot be written");
-        }
-    }
-    return HR_OK;
+    s->unheard = !hr_write_all(STDOUT_FILENO, text, bytes);
+    return s->unheard && errno != EPIPE ? hr_fail_errno(HR_E_IO, "stdout cannot be written")
+                                        : HR_OK;
 }
 
 /* Each token to stdout, and to what JSON is made of. */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/fold.h"
 #include "base/log.h"
 #include "base/parse.h"
@@ -141,21 +142,12 @@ static char kept_marks[16]; /* where there is colour */
 
 static bool flush_page(struct filter *filter)
 {
-    const char *text = filter->page;
-    size_t n = filter->used;
+    const size_t n = filter->used;
     filter->used = 0;
-    while (n > 0) {
-        const ssize_t written = write(filter->fd, text, n);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0) {
-            filter->error = filter->error ? filter->error : errno;
-            return false;
-        }
-        text += written;
-        n -= (size_t)written;
-    }
-    return true;
+    if (hr_write_all(filter->fd, filter->page, n))
+        return true;
+    filter->error = filter->error ? filter->error : errno;
+    return false;
 }
 
 static bool write_bytes(void *cookie, const char *text, size_t n)

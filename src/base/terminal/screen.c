@@ -1,6 +1,5 @@
 #include "terminal/screen.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,27 +7,18 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "terminal/output.h"
 
 static bool put(void *arg, const char *text, size_t n)
 {
     const int *fd = arg;
-    while (n > 0) {
-        const ssize_t written = write(*fd, text, n);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return false;
-        text += written;
-        n -= (size_t)written;
-    }
-    return true;
+    return hr_write_all(*fd, text, n);
 }
 
 static void say(const struct hr_screen *screen, const char *text)
 {
-    int fd = screen->out;
-    put(&fd, text, strlen(text));
+    hr_write_all(screen->out, text, strlen(text));
 }
 
 bool hr_screen_can(int out)

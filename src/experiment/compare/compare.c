@@ -15,12 +15,14 @@
 
 #include "hogring/checkpoint.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/signals.h"
 #include "base/text.h"
 #include "checkpoint/claim.h"
 #include "data/hold_out.h"
 #include "options/sweep.h"
+#include "session/result.h"
 #include "shm/gauge.h"
 #include "terminal/output.h"
 #include "train/shared_memory.h"
@@ -385,20 +387,6 @@ struct entrant {
     int pipe;
 };
 
-static bool write_all(int fd, const void *data, size_t bytes)
-{
-    for (const char *at = data; bytes > 0;) {
-        const ssize_t wrote = write(fd, at, bytes);
-        if (wrote < 0 && errno == EINTR)
-            continue;
-        if (wrote <= 0)
-            return false;
-        at += wrote;
-        bytes -= (size_t)wrote;
-    }
-    return true;
-}
-
 static bool read_all(int fd, void *data, size_t bytes)
 {
     for (char *at = data; bytes > 0;) {
@@ -433,48 +421,15 @@ static bool processors_suffice(size_t n)
     return sched_getaffinity(0, sizeof all, &all) == 0 && (size_t)CPU_COUNT(&all) >= n;
 }
 
-/* All lists that a result owns (hr_run_result_free), and how long they are. */
-struct list {
-    void *field; /* of the result: the pointer to it */
-    size_t bytes;
-};
-enum { LISTS = 14 };
-
-static void lists_of(struct hr_run_result *r, struct list out[LISTS])
-{
-#define LIST(of, n)                                                                                \
-    {                                                                                              \
-        &(of), (n) * sizeof *(of)                                                                  \
-    }
-    const struct list lists[LISTS] = {
-        LIST(r->curve, r->ncurve),
-        LIST(r->stale_parts, r->nstale_workers + r->nstale_keys),
-        LIST(r->stale_counts, r->nstale_counts),
-        LIST(r->dropped_by, r->ndropped_by),
-        LIST(r->worker_time, r->nworker_times),
-        LIST(r->waited_for, r->nwaited),
-        LIST(r->waited_s, r->waited_s ? r->nwaited * r->nwaited : 0),
-        LIST(r->losses, r->nlosses),
-        LIST(r->answers, r->nanswers),
-        LIST(r->digests, r->ndigests),
-        LIST(r->machines, r->nmachines),
-        LIST(r->pipeline.stage, r->pipeline.stages),
-        LIST(r->pipeline.span, r->pipeline.nspans),
-        LIST(r->tensor.layer, r->tensor.nlayers),
-    };
-#undef LIST
-    memcpy(out, lists, sizeof lists);
-}
-
 static bool write_lists(int fd, struct hr_run_result *result)
 {
-    struct list list[LISTS];
+    struct hr_result_list list[HR_RESULT_LISTS];
     bool whole = true;
-    lists_of(result, list);
-    for (size_t i = 0; i < LISTS; i++) {
+    hr_result_lists(result, list);
+    for (size_t i = 0; i < HR_RESULT_LISTS; i++) {
         const void *data;
         memcpy(&data, list[i].field, sizeof data);
-        whole = whole && write_all(fd, data, list[i].bytes);
+        whole = whole && hr_write_all(fd, data, list[i].bytes);
     }
     return whole;
 }
@@ -482,10 +437,10 @@ static bool write_lists(int fd, struct hr_run_result *result)
 /* The pointers are the other process's: each becomes a list of our own, malloc'd, or NULL. */
 static bool read_lists(int fd, struct hr_run_result *result)
 {
-    struct list list[LISTS];
+    struct hr_result_list list[HR_RESULT_LISTS];
     bool whole = true;
-    lists_of(result, list);
-    for (size_t i = 0; i < LISTS; i++) {
+    hr_result_lists(result, list);
+    for (size_t i = 0; i < HR_RESULT_LISTS; i++) {
         void *data = whole && list[i].bytes > 0 ? malloc(list[i].bytes) : NULL;
         whole = whole && (list[i].bytes == 0 || (data && read_all(fd, data, list[i].bytes)));
         memcpy(list[i].field, &data, sizeof data);
@@ -524,7 +479,7 @@ static _Noreturn void entrant_main(const struct hr_cli *cli, const struct hr_dat
         hr_watch_close(&watch, ended ? &parcel.result : NULL, parcel.status) != parcel.status;
     snprintf(parcel.message, sizeof parcel.message, "%s",
              parcel.status == HR_OK ? "" : hr_error_message());
-    const bool sent = write_all(out, &parcel, sizeof parcel) && write_lists(out, &parcel.result);
+    const bool sent = hr_write_all(out, &parcel, sizeof parcel) && write_lists(out, &parcel.result);
     _exit(sent ? 0 : 1);
 }
 

@@ -124,38 +124,45 @@ enum hr_status hr_result_finish(const struct hr_cuts *cuts, const struct hr_trai
     return HR_OK;
 }
 
+void hr_result_lists(struct hr_run_result *r, struct hr_result_list out[HR_RESULT_LISTS])
+{
+#define LIST(of, n)                                                                                \
+    {                                                                                              \
+        &(of), (n) * sizeof *(of)                                                                  \
+    }
+    const struct hr_result_list lists[HR_RESULT_LISTS] = {
+        LIST(r->curve, r->ncurve),
+        LIST(r->stale_parts, r->nstale_workers + r->nstale_keys),
+        LIST(r->stale_counts, r->nstale_counts),
+        LIST(r->dropped_by, r->ndropped_by),
+        LIST(r->worker_time, r->nworker_times),
+        LIST(r->waited_for, r->nwaited),
+        LIST(r->waited_s, r->waited_s ? r->nwaited * r->nwaited : 0),
+        LIST(r->losses, r->nlosses),
+        LIST(r->answers, r->nanswers),
+        LIST(r->digests, r->ndigests),
+        LIST(r->machines, r->nmachines),
+        LIST(r->pipeline.stage, r->pipeline.stages),
+        LIST(r->pipeline.span, r->pipeline.nspans),
+        LIST(r->tensor.layer, r->tensor.nlayers),
+    };
+#undef LIST
+    memcpy(out, lists, sizeof lists);
+}
+
 void hr_run_result_free(struct hr_run_result *result)
 {
-    free(result->curve);
-    free(result->answers);
-    result->answers = NULL;
-    result->nanswers = 0;
-    free(result->stale_parts);
-    free(result->stale_counts);
-    free(result->dropped_by);
-    free(result->worker_time);
-    free(result->waited_for);
-    free(result->waited_s);
-    free(result->losses);
-    free(result->digests);
-    result->digests = NULL;
-    result->ndigests = 0;
-    free(result->pipeline.stage);
-    free(result->machines);
-    result->machines = NULL;
-    result->nmachines = 0;
-    free(result->tensor.layer);
-    result->tensor = (struct hr_tensor_report){0};
-    free(result->pipeline.span);
+    struct hr_result_list list[HR_RESULT_LISTS];
+    hr_result_lists(result, list);
+    for (size_t i = 0; i < HR_RESULT_LISTS; i++) {
+        void *data;
+        memcpy(&data, list[i].field, sizeof data);
+        free(data);
+        memset(list[i].field, 0, sizeof data);
+    }
     result->pipeline = (struct hr_pipeline_report){0};
-    result->curve = NULL;
-    result->stale_parts = NULL;
-    result->stale_counts = result->dropped_by = NULL;
-    result->worker_time = NULL;
-    result->waited_for = NULL;
-    result->waited_s = NULL;
-    result->nwaited = 0;
-    result->losses = NULL;
+    result->tensor = (struct hr_tensor_report){0};
     result->ncurve = result->nstale_workers = result->nstale_keys = result->nstale_counts = 0;
-    result->ndropped_by = result->nworker_times = result->nlosses = 0;
+    result->ndropped_by = result->nworker_times = result->nwaited = result->nlosses = 0;
+    result->nanswers = result->ndigests = result->nmachines = 0;
 }

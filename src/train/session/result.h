@@ -24,4 +24,14 @@ HR_CHECKED enum hr_status hr_result_finish(const struct hr_cuts *cuts,
                                            const struct hr_accounts *accounts,
                                            struct hr_run_result *result);
 
+/* A list that a result owns. */
+struct hr_result_list {
+    void *field; /* of the result: the pointer to it, malloc'd or NULL */
+    size_t bytes;
+};
+enum { HR_RESULT_LISTS = 14 };
+
+/* All of them. */
+void hr_result_lists(struct hr_run_result *result, struct hr_result_list out[HR_RESULT_LISTS]);
+
 #endif
