@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
+
 static json_malloc_t inner_malloc;
 static json_free_t inner_free;
 static _Thread_local bool failed;
@@ -221,6 +223,22 @@ json_t *hr_json_load(const char *text, size_t bytes, json_error_t *error)
     reading = NULL;
     tdestroy(r.blocks, failed ? inner_free : keep);
     return json;
+}
+
+enum hr_status hr_json_read(const char *path, size_t cap, json_t **out)
+{
+    char *text;
+    size_t bytes;
+    json_error_t error;
+    *out = NULL;
+    HR_TRY(hr_file_read_all(path, cap, &text, &bytes));
+    *out = hr_json_load(text, bytes, &error);
+    free(text);
+    if (*out)
+        return HR_OK;
+    return hr_json_no_memory()
+               ? hr_fail(HR_E_NOMEM, "%s: no memory to read it", path)
+               : hr_fail(HR_E_FORMAT, "%s: line %d: not JSON: %s", path, error.line, error.text);
 }
 
 void hr_json_append(json_t **array, json_t *value)

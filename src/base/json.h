@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/error.h"
+
 /* Has a malloc of jansson's failed in this thread? Asking forgets. */
 bool hr_json_no_memory(void);
 
@@ -65,5 +67,7 @@ bool hr_json_bytes(const char *text, char *out, size_t size);
 
 /* As json_loadb with JSON_REJECT_DUPLICATES; without memory NULL, and hr_json_no_memory says so. */
 json_t *hr_json_load(const char *text, size_t bytes, json_error_t *error);
+/* That of a file; HR_E_FORMAT: larger than cap, or none. */
+HR_CHECKED enum hr_status hr_json_read(const char *path, size_t cap, json_t **out);
 
 #endif

@@ -19,18 +19,9 @@ static const size_t cap = (size_t)1 << 30; /* bytes of a document */
 
 static enum hr_status read_document(const char *path, struct hr_page_source *source)
 {
-    char *text;
-    size_t bytes;
-    json_error_t error;
-    HR_TRY(hr_file_read_all(path, cap, &text, &bytes));
-    source->name = path;
-    source->document = hr_json_load(text, bytes, &error);
-    const bool no_memory = hr_json_no_memory();
-    free(text);
-    if (no_memory)
-        return hr_fail(HR_E_NOMEM, "%s: no memory to read it", path);
-    if (!source->document)
-        return hr_fail(HR_E_FORMAT, "%s: line %d: not JSON: %s", path, error.line, error.text);
+    json_t *document;
+    HR_TRY(hr_json_read(path, cap, &document));
+    *source = (struct hr_page_source){.name = path, .document = document};
     return hr_page_check(source);
 }
 

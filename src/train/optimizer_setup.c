@@ -3,11 +3,11 @@
 
 #include <fnmatch.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "state/model_tensors.h"
 #include "train/run.h"
 
@@ -168,19 +168,6 @@ enum hr_status hr_rate_setup(struct hr_run *run)
 
 /* --- in words --- */
 
-/* Append to a text, truncated if it does not fit. */
-static void add(char *text, size_t size, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static void add(char *text, size_t size, const char *format, ...)
-{
-    const size_t used = strlen(text);
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text + used, size - used, format, args);
-    va_end(args);
-}
-
 void hr_optimizer_setup_text(const struct hr_run *run, char *text, size_t size)
 {
     const struct hr_optimizer *o = &run->shared.optimizer;
@@ -188,13 +175,13 @@ void hr_optimizer_setup_text(const struct hr_run *run, char *text, size_t size)
     if (o->rule->describe)
         o->rule->describe(o, text + strlen(text), size - strlen(text));
     if (o->rule->eps > 0)
-        add(text, size, ", eps %g", o->eps);
+        hr_append(text, size, ", eps %g", o->eps);
     if (o->weight_decay > 0)
-        add(text, size, ", weight decay %g", o->weight_decay);
+        hr_append(text, size, ", weight decay %g", o->weight_decay);
     if (o->clip_norm > 0)
-        add(text, size, ", norm clipped at %g", o->clip_norm);
+        hr_append(text, size, ", norm clipped at %g", o->clip_norm);
     if (run->options.accumulate > 1)
-        add(text, size, ", of %zu minibatches each", run->options.accumulate);
+        hr_append(text, size, ", of %zu minibatches each", run->options.accumulate);
 }
 
 void hr_rate_setup_text(const struct hr_run *run, char *text, size_t size)
@@ -203,12 +190,13 @@ void hr_rate_setup_text(const struct hr_run *run, char *text, size_t size)
     const double peak = schedule->lr.peak * schedule->lr_factor;
     snprintf(text, size, "lr %.6g", peak);
     if (schedule->lr_factor != 1)
-        add(text, size, " (%g times %.6g)", schedule->lr.peak, schedule->lr_factor);
+        hr_append(text, size, " (%g times %.6g)", schedule->lr.peak, schedule->lr_factor);
     if (schedule->lr.warmup_epochs > 0)
-        add(text, size, " after %g epoch%s of warm-up", schedule->lr.warmup_epochs,
-            schedule->lr.warmup_epochs == 1 ? "" : "s");
+        hr_append(text, size, " after %g epoch%s of warm-up", schedule->lr.warmup_epochs,
+                  schedule->lr.warmup_epochs == 1 ? "" : "s");
     if (schedule->lr.kind == HR_LR_STEP)
-        add(text, size, ", times %g every %g epochs", schedule->lr.gamma, schedule->lr.step_epochs);
+        hr_append(text, size, ", times %g every %g epochs", schedule->lr.gamma,
+                  schedule->lr.step_epochs);
     else if (schedule->lr.kind != HR_LR_CONSTANT)
-        add(text, size, ", %s to 0", hr_lr_kind_name(schedule->lr.kind));
+        hr_append(text, size, ", %s to 0", hr_lr_kind_name(schedule->lr.kind));
 }

@@ -14,7 +14,6 @@
  */
 #include "data/format.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +22,7 @@
 #include "base/memory.h"
 #include "base/path.h"
 #include "base/size.h"
+#include "base/text.h"
 #include "data/hold_out.h"
 #include "formats/formats.h"
 #include "formats/image_load.h"
@@ -266,19 +266,6 @@ static enum hr_status ask_for_room(const struct splits *s, struct hr_shape shape
     return hr_memory_ask(s->name, bytes);
 }
 
-/* Append a clause to a line. */
-static void add(char line[HR_DATA_NOTE], const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void add(char line[HR_DATA_NOTE], const char *format, ...)
-{
-    const size_t used = strlen(line);
-    va_list args;
-    va_start(args, format);
-    vsnprintf(line + used, HR_DATA_NOTE - used, format, args);
-    va_end(args);
-}
-
 /* What was passed over or may surprise. */
 static void write_note(const struct split *split, const struct splits *s)
 {
@@ -292,24 +279,24 @@ static void write_note(const struct split *split, const struct splits *s)
         missing += !class_count_of(split, train->list.classes[c]);
     if (!list->hidden && !list->others && !list->loops && !list->bad && !turned && !missing)
         return;
-    add(note, "%.180s: %zu pictures", split->folder, list->count);
+    hr_append(note, HR_DATA_NOTE, "%.180s: %zu pictures", split->folder, list->count);
     if (list->others)
-        add(note, ", left out: %zu that %s no PNG or JPEG of a class (%.60s)", list->others,
-            list->others == 1 ? "is" : "are", list->other);
+        hr_append(note, HR_DATA_NOTE, ", left out: %zu that %s no PNG or JPEG of a class (%.60s)",
+                  list->others, list->others == 1 ? "is" : "are", list->other);
     if (list->bad)
-        add(note, ", %zu that %s damaged (%s)", list->bad, list->bad == 1 ? "is" : "are",
-            list->first_bad);
+        hr_append(note, HR_DATA_NOTE, ", %zu that %s damaged (%s)", list->bad,
+                  list->bad == 1 ? "is" : "are", list->first_bad);
     if (list->hidden)
-        add(note, ", %zu hidden", list->hidden);
+        hr_append(note, HR_DATA_NOTE, ", %zu hidden", list->hidden);
     if (list->loops)
-        add(note, ", %zu symlink%s that lead%s back", list->loops, list->loops == 1 ? "" : "s",
-            list->loops == 1 ? "s" : "");
+        hr_append(note, HR_DATA_NOTE, ", %zu symlink%s that lead%s back", list->loops,
+                  list->loops == 1 ? "" : "s", list->loops == 1 ? "s" : "");
     if (turned)
-        add(note, "; %zu %s turned by EXIF, which is not obeyed", turned,
-            turned == 1 ? "is" : "are");
+        hr_append(note, HR_DATA_NOTE, "; %zu %s turned by EXIF, which is not obeyed", turned,
+                  turned == 1 ? "is" : "are");
     if (missing)
-        add(note, "; %zu of the training samples' classes %s not there", missing,
-            missing == 1 ? "is" : "are");
+        hr_append(note, HR_DATA_NOTE, "; %zu of the training samples' classes %s not there",
+                  missing, missing == 1 ? "is" : "are");
 }
 
 /* Files [first, first + count) of a split, into a table. */

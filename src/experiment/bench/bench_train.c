@@ -410,22 +410,6 @@ static enum hr_status add_row(struct train_bench *bench, const char *model, size
     return hr_train_check(options, &bench->data.dataset);
 }
 
-/* Every option that was given has to mean something in one row. */
-static enum hr_status check_given(const struct train_bench *bench)
-{
-    static struct hr_cli one;
-    one = *bench->cli;
-    for (size_t option = 0; option < HR_CLI_OPTIONS; option++) {
-        enum hr_status status = HR_E_USAGE;
-        memset(one.given, 0, sizeof one.given);
-        one.given[option] = bench->cli->given[option];
-        for (size_t i = 0; i < bench->nrows && status != HR_OK; i++)
-            status = hr_meaning_check(&one, &bench->options[i]);
-        HR_TRY(status);
-    }
-    return HR_OK;
-}
-
 static enum hr_status count_madds(const struct train_bench *bench,
                                   const struct hr_train_options *options, struct hr_speed_row *row)
 {
@@ -459,7 +443,7 @@ static enum hr_status plan_rows(struct train_bench *bench)
             HR_TRY(add_row(bench, bench->models[m], k));
     for (size_t i = 0; i < bench->nrows; i++)
         HR_TRY(count_madds(bench, &bench->options[i], &bench->rows[i]));
-    return check_given(bench);
+    return hr_meaning_check_some(bench->cli, bench->options, bench->nrows);
 }
 
 /* --- measuring --- */

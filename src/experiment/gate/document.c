@@ -237,18 +237,8 @@ enum hr_status hr_gate_check(struct hr_gate_document *document, bool fresh)
 
 enum hr_status hr_gate_read(const char *path, bool fresh, struct hr_gate_document *out)
 {
-    char *text;
-    size_t bytes;
-    json_error_t error;
     *out = (struct hr_gate_document){.name = path};
-    HR_TRY(hr_file_read_all(path, cap, &text, &bytes));
-    out->json = hr_json_load(text, bytes, &error);
-    const bool no_memory = hr_json_no_memory();
-    free(text);
-    if (no_memory)
-        return hr_fail(HR_E_NOMEM, "%s: no memory to read it", path);
-    if (!out->json)
-        return hr_fail(HR_E_FORMAT, "%s: line %d: not JSON: %s", path, error.line, error.text);
+    HR_TRY(hr_json_read(path, cap, &out->json));
     return hr_gate_check(out, fresh);
 }
 

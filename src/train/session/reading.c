@@ -1,11 +1,11 @@
 #include "session/reading.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "data/hold_out.h"
 #include "formats/formats.h"
 #include "options/train_options.h"
@@ -101,16 +101,6 @@ enum hr_status hr_reading_options(const struct hr_checkpoint *checkpoint,
 
 /* --- what is said of it --- */
 
-__attribute__((format(printf, 2, 3))) static void say(struct hr_reading *reading,
-                                                      const char *format, ...)
-{
-    const size_t used = strlen(reading->said);
-    va_list args;
-    va_start(args, format);
-    vsnprintf(reading->said + used, sizeof reading->said - used, format, args);
-    va_end(args);
-}
-
 void hr_reading_say(const struct hr_reading *reading)
 {
     const char *line = reading->said;
@@ -187,9 +177,10 @@ static size_t say_others(const struct hr_checkpoint *checkpoint, struct hr_readi
             hr_option_equal(row, reading->options, &theirs))
             continue;
         hr_option_text(row, reading->options, text, sizeof text);
-        say(reading, "%s: %s was trained with %s, so figures may be others than its own\n",
-            hr_option_said(row, text).text, checkpoint->path,
-            was[0] ? hr_printable(was).text : "none");
+        hr_append(reading->said, sizeof reading->said,
+                  "%s: %s was trained with %s, so figures may be others than its own\n",
+                  hr_option_said(row, text).text, checkpoint->path,
+                  was[0] ? hr_printable(was).text : "none");
         others++;
     }
     return others;
@@ -228,7 +219,8 @@ static enum hr_status open_other(const struct hr_checkpoint *checkpoint, struct 
     options->test_data[0] = options->validation_data[0] = options->split[0] = '\0';
     options->test_all = 1;
     HR_TRY(open_data(checkpoint, reading->data, options, out));
-    say(reading,
+    hr_append(
+        reading->said, sizeof reading->said,
         "%s: is not the data that %s was trained on: all its %zu%s samples are taken, and some may "
         "have been trained on\n",
         reading->data, checkpoint->path, out->test.count, hr_reading_is_whole(out) ? "" : " test");
