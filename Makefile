@@ -154,7 +154,7 @@ $(SHARED:=.o): NAMED = -Dmain=$(basename $(@F))_main -Wno-missing-prototypes
 $(B)/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(call say,CC) $(CC) $(HR_CFLAGS) $(if $(filter tests/%,$<),-Itests $(UNIT_CFLAGS)) $(NAMED) -c -o $@ $<
-$(B)/%.o: %.S Makefile $(wildcard data/digits/*.gz src/show/manual/*.txt src/show/page/page.html src/show/page/style.css src/show/page/script.js)
+$(B)/%.o: %.S Makefile $(wildcard data/digits/*.gz src/cli/manual/*.txt src/show/page/page.html src/show/page/style.css src/show/page/script.js)
 	@mkdir -p $(@D)
 	$(call say,AS) $(CC) $(CET) -c -o $@ $<
 define isa_rule

@@ -30,9 +30,9 @@ ROOMS = {
     "options": ["options"],
     "train": ["session", "sparse", "stages", "worker", "drive", "serial", "virtual", "state", "train"],
     "model": ["net", "predict", "sample", "export"],
-    "show": ["report", "verdict", "json", "manual", "metrics", "page", "plot", "timeline", "watch"],
+    "show": ["report", "verdict", "json", "metrics", "page", "plot", "timeline", "watch"],
     "experiment": ["compare", "forecast", "policy", "gate", "bench", "verify"],
-    "cli": ["cli"],
+    "cli": ["manual", "cli"],
 }
 ORDER = [folder for folders in ROOMS.values() for folder in folders]
 BASE_ONLY = {"stats", "encode", "search", "terminal", "pipeline", "kernels", "tiles", "products", "compress", "nn", "optim", "images", "data", "formats", "checkpoint"}

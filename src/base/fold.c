@@ -21,6 +21,13 @@ size_t hr_terminal_lines(int fd)
     return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_row : 0;
 }
 
+size_t hr_text_columns(int fd)
+{
+    enum { LEAST = 40, MOST = 100, USUAL = 80 };
+    const size_t columns = hr_terminal_columns(fd);
+    return columns ? hr_max_size(LEAST, hr_min_size(MOST, columns)) : USUAL;
+}
+
 static bool put_blanks(size_t n, hr_put_fn put, void *arg)
 {
     static const char blanks[] = "                                ";

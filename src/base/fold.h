@@ -30,6 +30,8 @@ struct hr_fold {
 /* Columns and lines of the terminal behind a descriptor; 0: it is none, or does not say. */
 size_t hr_terminal_columns(int fd);
 size_t hr_terminal_lines(int fd);
+/* Of those, for text: 40 to 100; 80 where there is no terminal. */
+size_t hr_text_columns(int fd);
 
 /* Returns false when put does, and stops. */
 typedef bool (*hr_put_fn)(void *arg, const char *text, size_t n);

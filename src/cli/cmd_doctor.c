@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/fold.h"
 #include "base/printable.h"
 #include "cli/commands.h"
 #include "cli/top.h"
@@ -358,7 +359,7 @@ static enum hr_status clean(const struct round *round, json_t *removed)
 
 static void print(const struct round *round)
 {
-    const size_t width = hr_manual_width(STDOUT_FILENO), others = json_array_size(round->others);
+    const size_t width = hr_text_columns(STDOUT_FILENO), others = json_array_size(round->others);
     if (!round->n)
         fprintf(stdout, "no runs%s are here, and none has left anything\n",
                 others ? " of this user" : "");

@@ -624,7 +624,7 @@ static bool help_search(size_t nwords, char *const *words)
     }
     const bool any = bytes > 0;
     if (any)
-        hr_manual_print(stdout, text, hr_manual_width(STDOUT_FILENO));
+        hr_manual_print(stdout, text, hr_text_columns(STDOUT_FILENO));
     free(text);
     free(search);
     return any;
@@ -687,7 +687,7 @@ static void print_everything(FILE *out)
 
 void hr_help_print_command(FILE *out, const struct hr_command *command, bool all)
 {
-    const size_t width = hr_manual_width(STDOUT_FILENO);
+    const size_t width = hr_text_columns(STDOUT_FILENO);
     char *text = NULL;
     size_t bytes;
     FILE *memory = open_memstream(&text, &bytes);
@@ -733,7 +733,7 @@ static bool help_with_option(const char *name)
             continue;
         if (last && strcmp(text, last) != 0) {
             fputs(":\n", stdout);
-            hr_manual_print(stdout, last, hr_manual_width(STDOUT_FILENO));
+            hr_manual_print(stdout, last, hr_text_columns(STDOUT_FILENO));
         }
         printf("%s%s", !last ? "" : strcmp(text, last) ? "\n" : ", ", command->name);
         free(last);
@@ -742,7 +742,7 @@ static bool help_with_option(const char *name)
     if (!last)
         return false;
     fputs(":\n", stdout);
-    hr_manual_print(stdout, last, hr_manual_width(STDOUT_FILENO));
+    hr_manual_print(stdout, last, hr_text_columns(STDOUT_FILENO));
     free(last);
     return true;
 }
@@ -751,7 +751,7 @@ static void print_page(const char *page)
 {
     char *text = man_body(page);
     if (text)
-        hr_manual_print(stdout, text, hr_manual_width(STDOUT_FILENO));
+        hr_manual_print(stdout, text, hr_text_columns(STDOUT_FILENO));
     free(text);
 }
 

@@ -1,4 +1,4 @@
-/* help.h - hogring help: the commands, one of them, or a page of the manual (src/show/manual/). */
+/* help.h - hogring help: the commands, one of them, or a page of the manual (src/cli/manual/). */
 #ifndef HR_CLI_HELP_H
 #define HR_CLI_HELP_H
 

@@ -61,7 +61,7 @@ none() { refused 2 "$1" bench pipeline --pipeline "$2",micro-batches="$3",schedu
 }
 
 @test "help pipeline has the pictures that the command prints" {
-  sed -e ':more' -e '/\\$/{N;s/\\\n *//;bmore' -e '}' src/show/manual/pipeline.txt | sed -n 's/^    //p' >"$TMP/page"
+  sed -e ':more' -e '/\\$/{N;s/\\\n *//;bmore' -e '}' src/cli/manual/pipeline.txt | sed -n 's/^    //p' >"$TMP/page"
   grep -q "^rank" "$TMP/page"
   while read -r line; do
     case $line in

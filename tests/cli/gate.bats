@@ -339,7 +339,7 @@ END
 }
 
 # workflow NAME: that literal of hogring help gate, as YAML.
-workflow() { sed -n "/^    # $1/,/^[^ ]/p" src/show/manual/gate.txt | sed -n '/^    /s/^    //p'; }
+workflow() { sed -n "/^    # $1/,/^[^ ]/p" src/cli/manual/gate.txt | sed -n '/^    /s/^    //p'; }
 
 @test "the workflows of help gate are YAML, and their gates run" {
   python3 -c 'import yaml' 2>/dev/null || skip "no YAML parser"

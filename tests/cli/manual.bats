@@ -65,9 +65,9 @@ joined() { sed -e ':more' -e '/\\$/{N;s/\\\n *//;bmore' -e '}' "$1"; }
 @test "the examples of the manual run as they stand" {
   case ${HOGRING:-build/hogring} in build/hogring) ;; *) skip "the release build only" ;; esac
   mkdir "$TMP/bin" && ln -s "$PWD/build/hogring" "$TMP/bin/hogring"
-  { joined README.md | sed -n 's/^hogring compare /    &/p'; joined src/show/manual/start.txt | grep '^    hogring compare'; } >"$TMP/in_readme"
+  { joined README.md | sed -n 's/^hogring compare /    &/p'; joined src/cli/manual/start.txt | grep '^    hogring compare'; } >"$TMP/in_readme"
   for t in data validation compare strategies optimizers tune forecast virtual-time sparse record checkpoints failures inject ci gate; do
-    joined "src/show/manual/$t.txt" | grep -E '^    hogring ' | grep -vxFf "$TMP/in_readme" |
+    joined "src/cli/manual/$t.txt" | grep -E '^    hogring ' | grep -vxFf "$TMP/in_readme" |
       grep -vE 'bench|--workers 256|--expect digest=D|--model "conv|values.libsvm' >"$TMP/$t.sh"
     grep '^    hogring compare' "$TMP/$t.sh" >>"$TMP/in_readme" || true
     [ -n "${HOGRING_LONG:-}" ] || [ $t = gate ] || sed -i '/--tune --seeds/d; s/--seeds [0-9]*/--seeds 2/' "$TMP/$t.sh"

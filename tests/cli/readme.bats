@@ -26,7 +26,7 @@ exec "$PWD/build/hogring" "\$@"
 END
   chmod +x "$TMP/bin/hogring"
   sed -n '/^```sh$/,/^```$/p' README.md | grep -v '^```' >"$TMP/readme.sh"
-  sed -n 's/^    //p' src/show/manual/start.txt >"$TMP/start.sh"
+  sed -n 's/^    //p' src/cli/manual/start.txt >"$TMP/start.sh"
   [ "$(cat "$TMP"/*.sh | grep -c '^hogring')" -ge 20 ]
   [ -n "${HOGRING_LONG:-}" ] || sed -i 's/--seeds [0-9]*/--seeds 2/' "$TMP"/*.sh
   for text in readme start; do

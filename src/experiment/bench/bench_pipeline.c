@@ -10,11 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fold.h"
 #include "base/median.h"
 #include "base/printable.h"
 #include "base/signals.h"
 #include "json/value.h"
-#include "manual/manual.h"
 #include "nn/model.h"
 #include "options/command_line.h"
 #include "options/nearest.h"
@@ -538,15 +538,14 @@ static enum hr_status add(struct bench *bench, const struct hr_pipeline_schedule
 /* Why, in lines of comment. */
 static void note_left_out(FILE *out, const struct hr_pipelines_row *row, const char *why)
 {
-    const size_t width = hr_manual_width(STDOUT_FILENO);
-    struct hr_text_span text = {why, strlen(why)}, word;
+    const size_t width = hr_text_columns(STDOUT_FILENO);
     size_t column =
         (size_t)fprintf(out, "# without %s, %zu stages, %zu micro-batches:", row->schedule->name,
                         row->shape.stages, row->shape.micro_batches);
-    while (hr_span_word(&text, &word)) {
-        if (column + 1 + word.length > width)
+    for (size_t n; (n = strcspn(why += strspn(why, " \n"), " \n")) > 0; why += n) {
+        if (column + 1 + n > width)
             column = (size_t)fprintf(out, "\n#  ") - 1;
-        column += (size_t)fprintf(out, " %.*s", (int)word.length, word.text);
+        column += (size_t)fprintf(out, " %.*s", (int)n, why);
     }
     fputs("\n", out);
 }
@@ -660,7 +659,7 @@ static enum hr_status show_one(const struct bench *bench)
     for (size_t r = 0; r < K; r++)
         ranks[r].share /= sum;
     if (speaks(bench))
-        status = pipelines_print_one(stdout, &one, hr_manual_width(STDOUT_FILENO));
+        status = pipelines_print_one(stdout, &one, hr_text_columns(STDOUT_FILENO));
     if (status == HR_OK)
         status = publish_one(bench, &one);
     free(ranks);

@@ -248,7 +248,7 @@ char *hr_verdict_note(const struct hr_run_result *runs, size_t n,
 void hr_verdict_print(FILE *out, const struct hr_run_result *runs, size_t n,
                       struct hr_verdict_request request, bool details, size_t width);
 
-/* "comparison" (src/show/manual/json.txt says what its members are); null for fewer than two
+/* "comparison" (src/cli/manual/json.txt says what its members are); null for fewer than two
  * strategies, but with --orders. */
 json_t *hr_json_comparison(const struct hr_run_result *runs, size_t n,
                            struct hr_verdict_request request);

@@ -6,7 +6,7 @@
 #endif
 
         .macro  page name
-        .incbin "src/show/manual/\name\().txt"
+        .incbin "src/cli/manual/\name\().txt"
         .byte   0
         .endm
 

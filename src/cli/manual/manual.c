@@ -79,13 +79,6 @@ const char *hr_manual_find(const char *name)
     return NULL;
 }
 
-size_t hr_manual_width(int fd)
-{
-    enum { LEAST = 40, MOST = 100, USUAL = 80 };
-    const size_t columns = hr_terminal_columns(fd);
-    return columns ? hr_max_size(LEAST, hr_min_size(MOST, columns)) : USUAL;
-}
-
 /* --- blocks --- */
 
 static const char term_end[] = " :: ";

@@ -34,9 +34,6 @@ struct hr_manual_title {
 };
 struct hr_manual_title hr_manual_title(const char *page);
 
-/* Columns of the terminal behind a descriptor, 40 to 100; 80 when it is none. */
-size_t hr_manual_width(int fd);
-
 /* Print a page's body (or any such text) in lines of at most `width` columns. Literal lines are as
  * long as they are. */
 void hr_manual_print(FILE *out, const char *body, size_t width);
