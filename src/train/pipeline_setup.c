@@ -104,13 +104,6 @@ static size_t micro_batches_of(const struct hr_train_job *job, size_t K)
     return given ? given : job->micro_shards ? job->parts : accumulate > 1 ? accumulate : K;
 }
 
-/* A share is cut into as many pieces more as there are fewer who share a batch. */
-static size_t rounds_of(const struct hr_train_job *job)
-{
-    const struct hr_shared_state *shared = job->shared;
-    return shared->outlives && shared->strategy->shares_batch ? shared->workers : 1;
-}
-
 /* That a worker's ranks live on (multinode.c): the machines of its first and last. */
 static size_t machines_of(const struct hr_run *run, size_t members)
 {
@@ -148,7 +141,7 @@ enum hr_status hr_pipeline_setup(struct hr_run *run)
         .shards = shards_of(o),
         .team = team_of(o),
         .serial = job->serial,
-        .rounds = rounds_of(job),
+        .rounds = job->most_parts / job->parts, /* where fewer share a batch */
         .machines = machines_of(run, K * team_of(o)),
     };
     HR_TRY(find_schedule(o, &options));
