@@ -562,6 +562,7 @@ static enum hr_status lay_out_schedule(struct hr_run *run)
     schedule->checkpoint_every = o->checkpoint_dir[0]
                                      ? hr_batch_schedule_every(schedule, &o->checkpoint_every)
                                      : hr_digest_every(o);
+    schedule->levels = run->shared.outlives;
     /* Where something is compressed, a gradient that is given up would take its error with it. */
     schedule->pauses = run->shared.strategy->pause && run->drive.driver->serial && !compresses(run);
     return hr_run_length_check(o, &run->length);

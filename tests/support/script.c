@@ -119,6 +119,7 @@ void script_open(struct script *script, const struct hr_strategy *strategy, stru
                      .pass = batch * plan.batches,
                      .batch = batch,
                      .batches_per_epoch = plan.batches,
+                     .levels = plan.outlives,
                      .end = plan.batches,
                      .lr = {.kind = HR_LR_CONSTANT, .peak = 1, .epochs = 1},
                      .lr_factor = 1},

@@ -98,7 +98,7 @@ bool hr_batch_schedule_ends_epoch(const struct hr_batch_schedule *schedule, uint
 
 bool hr_batch_schedule_only_quiesces(const struct hr_batch_schedule *schedule, uint64_t index)
 {
-    return !hr_batch_schedule_ends_epoch(schedule, index);
+    return !schedule->levels && !hr_batch_schedule_ends_epoch(schedule, index);
 }
 
 bool hr_batch_schedule_saves(const struct hr_batch_schedule *schedule, uint64_t index)

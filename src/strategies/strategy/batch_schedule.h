@@ -35,6 +35,8 @@ struct hr_batch_schedule {
     uint64_t checkpoint_every;  /* indices; 0: only at the ends of epochs; HR_NO_INDEX: nowhere */
     bool pauses;                /* saves inside of an epoch are no cuts: strategy/pause.h */
     bool saves_wait;            /* a save that is asked for waits for the end of its epoch */
+    bool levels;                /* who is back at a cut begins level with all others: no cut is
+                                   there only to quiesce */
     /* (nrequested_cuts) borrowed, growing: cuts that were asked for in a run that is replayed */
     const uint64_t *requested_cuts;
     size_t nrequested_cuts;
@@ -79,7 +81,7 @@ uint64_t hr_batch_schedule_every(const struct hr_batch_schedule *schedule,
 
 /* Is this index the end of an epoch, or a place to save at? */
 bool hr_batch_schedule_ends_epoch(const struct hr_batch_schedule *schedule, uint64_t index);
-/* Do all only quiesce there? Not at the end of an epoch. */
+/* Do all only quiesce at that cut? Not at the end of an epoch. */
 bool hr_batch_schedule_only_quiesces(const struct hr_batch_schedule *schedule, uint64_t index);
 bool hr_batch_schedule_saves(const struct hr_batch_schedule *schedule, uint64_t index);
 

@@ -46,8 +46,6 @@ void hr_active_fill(const struct hr_shared_state *shared)
 
 bool hr_cut_only_quiesces(const struct hr_shared_state *shared)
 {
-    if (shared->outlives)
-        return false;
     const struct hr_dispenser *dispenser = shared->dispenser;
     const uint64_t next = hr_atom64_load_acquire(&dispenser->next); /* partners: who hands out; */
     const uint64_t cut = hr_atom64_load_acquire(&dispenser->cut);   /* the leader */

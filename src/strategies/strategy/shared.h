@@ -28,8 +28,7 @@ struct hr_step hr_step_for(const struct hr_shared_state *shared, uint64_t index,
 void hr_active_fill(const struct hr_shared_state *shared);
 
 /* All have come to a cut of an asynchronous run. Is it no end of an epoch, but there to save, or to
- * end the run? Then whoever goes on is as it came. With --on-loss never: who is back begins level
- * with those who stayed. */
+ * end the run? Then whoever goes on is as it came. */
 bool hr_cut_only_quiesces(const struct hr_shared_state *shared);
 /* The run begins: hand out those first. */
 void hr_begin_with(const struct hr_shared_state *shared);

@@ -84,7 +84,6 @@ void hr_cut_decide(const struct hr_cuts *cuts, uint64_t index, enum hr_stop stop
     cut->rest_ns = cut->rested_ns + (cut->rests ? cut->span_began_ns - cut->ended_ns : 0);
     cut->train_ns = cut->before_ns + cut->span_ended_ns - cut->span_began_ns;
     cut->index = index;
-    cut->only_quiesces = hr_batch_schedule_only_quiesces(cuts->schedule, index);
     cut->interrupted = stop == HR_STOP_INTERRUPTED;
     cut->halt = !cut->again && (stop != HR_STOP_NOT || over);
     /* Evaluate an epoch's end even when the run stops here: a resumed run does not repeat it. But

@@ -43,7 +43,6 @@ struct hr_cut {
     alignas(HR_LINE) uint64_t index;        /* at which all stand */
     bool evaluate, save, halt, interrupted; /* the last three also between the third and the fourth,
                                                by hr_cut_add_point */
-    bool only_quiesces; /* hr_batch_schedule_only_quiesces: whoever goes on is as it came */
     bool again; /* not a cut yet: all go back for batches that are handed out again, and return,
                    even where the run is asked to stop: each sample is accounted for */
     /* Writer: the leader, between the third and the fourth. */

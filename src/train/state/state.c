@@ -59,13 +59,12 @@ static size_t state_arrays(const struct hr_run *run)
 }
 
 /* May replicas that are tied to the weights differ from these where the run is? At an epoch's end
- * they do not; so at every cut where workers may be lost (hr_cut_only_quiesces), and who is lost
- * has none. */
+ * they do not, nor at any cut where all begin level; in the copy of a pause they do. */
 static bool tied_differ(const struct hr_run *run, const struct hr_snapshot *snapshot)
 {
     const uint64_t index = run->leader.cuts.cut->index;
-    return snapshot->tied && hr_batch_schedule_only_quiesces(&run->shared.schedule, index) &&
-           (snapshot != &run->shared.snapshot || !run->shared.outlives);
+    return snapshot->tied && (snapshot != &run->shared.snapshot ||
+                              hr_batch_schedule_only_quiesces(&run->shared.schedule, index));
 }
 
 /* How many replicas of it differ from the weights. */
