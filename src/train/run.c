@@ -118,14 +118,6 @@ static enum hr_status begin_feed(struct hr_run *run)
                              : hr_fail(HR_E_NOMEM, "no memory for %zu ranks", run->job.nranks);
 }
 
-static void begin_losses(struct hr_run *run)
-{
-    struct hr_losses *losses = &run->drive.losses;
-    losses->now_ns = run->drive.driver->now_ns;
-    losses->clock = losses->drive = &run->drive;
-    hr_losses_begin(losses, &run->leader);
-}
-
 /* Only a mapped file is read while a run trains. */
 static enum hr_reads reading_of(const struct hr_run *run)
 {
@@ -220,7 +212,7 @@ static enum hr_status drive(struct hr_run *run)
     HR_TRY(hr_record_begin(&run->drive));
     HR_TRY(hr_announce(run));
     begin_launcher(run);
-    begin_losses(run);
+    hr_losses_begin(&run->drive);
     begin_clocks(run);
     return run->drive.driver->run(&run->drive);
 }

@@ -104,6 +104,8 @@ static void lay_out_parts(struct hr_carver *to, const char *what,
     }
 }
 
+static const char counts[] = "counters and curve";
+
 /* What a run needs to outlive the ranks that it loses. */
 static void lay_out_losses(struct hr_run *run, struct hr_carver *to)
 {
@@ -113,6 +115,7 @@ static void lay_out_losses(struct hr_run *run, struct hr_carver *to)
     shared->lost_work = hr_carve(to, what, shared->workers * sizeof *shared->lost_work);
     if (!shared->outlives)
         return;
+    shared->kept_staleness = hr_carve(to, counts, hr_staleness_kept_bytes(shared));
     if (hr_batch_states_bytes(shared))
         shared->batch_states = hr_carve(to, what, hr_batch_states_bytes(shared));
     run->drive.losses.resumptions = hr_carve(to, what, sizeof *run->drive.losses.resumptions);
@@ -207,8 +210,6 @@ static void lay_out_stages(struct hr_run *run, struct hr_carver *to)
     if (!job->serial)
         job->stage_memory = hr_carve(to, "between stages", workers * hr_pipeline_bytes(pipeline));
 }
-
-static const char counts[] = "counters and curve";
 
 static void lay_out_staleness(struct hr_shared_state *shared, struct hr_carver *to)
 {

@@ -72,11 +72,12 @@ struct kept {
     alignas(HR_LINE) struct hr_stale stale;
 };
 
-static size_t kept_bytes(const struct hr_shared_state *shared, size_t spans)
+size_t hr_staleness_kept_bytes(const struct hr_shared_state *shared)
 {
-    return shared->outlives
-               ? shared->workers * sizeof(struct kept) + spans * sizeof(struct hr_staleness_counts)
-               : 0;
+    return shared->servers ? shared->workers * sizeof(struct kept) +
+                                 list_spans(shared, shared->optimizer.nsegments, NULL) *
+                                     sizeof(struct hr_staleness_counts)
+                           : 0;
 }
 
 size_t hr_staleness_bytes(const struct hr_shared_state *shared)
@@ -85,7 +86,7 @@ size_t hr_staleness_bytes(const struct hr_shared_state *shared)
         return 0;
     const size_t spans = list_spans(shared, shared->optimizer.nsegments, NULL);
     return table_bytes(spans) + copies_of(shared) * spans * sizeof(struct hr_staleness_counts) +
-           shared->workers * said_bytes(shared) + kept_bytes(shared, spans);
+           shared->workers * said_bytes(shared);
 }
 
 struct hr_range hr_staleness_copies(const struct hr_shared_state *shared)
@@ -185,11 +186,6 @@ void hr_staleness_gather(const struct hr_shared_state *shared)
 
 /* --- cuts --- */
 
-static struct kept *kept_of(const struct hr_shared_state *shared)
-{
-    return (void *)hr_staleness_at_shards(shared, shared->workers);
-}
-
 static void copy_counts(struct hr_staleness_counts *to, const struct hr_staleness_counts *from)
 {
     const uint64_t had = hr_atom64_load_relaxed(&to->max), has = hr_atom64_load_relaxed(&from->max);
@@ -204,7 +200,7 @@ static void copy_counts(struct hr_staleness_counts *to, const struct hr_stalenes
 static void copy_all(const struct hr_shared_state *shared, bool restores)
 {
     const struct table *table = shared->staleness;
-    struct kept *kept = kept_of(shared);
+    struct kept *kept = shared->kept_staleness;
     struct hr_staleness_counts *now = counts_of(shared), *then = (void *)(kept + shared->workers);
     for (size_t w = 0; w < shared->workers; w++) {
         struct hr_stale *stale = &shared->stats[w].stale;
@@ -220,13 +216,13 @@ static void copy_all(const struct hr_shared_state *shared, bool restores)
 
 void hr_staleness_keep(const struct hr_shared_state *shared)
 {
-    if (shared->servers && shared->outlives)
+    if (shared->servers)
         copy_all(shared, false);
 }
 
 void hr_staleness_restore(const struct hr_shared_state *shared)
 {
-    if (shared->servers && shared->outlives)
+    if (shared->servers)
         copy_all(shared, true);
 }
 

@@ -10,8 +10,8 @@
  * those that lie in all shards it is that of all workers.
  *
  *   Memory   [spans: which shards | a histogram each, and a copy a machine | what the shards said
- *            to worker 0, 1, ... | of runs that outlive losses: histograms as they were at the last
- *            cut, of workers | of spans]
+ *            to worker 0, 1, ...]; kept: histograms as they were at the last cut, [of workers | of
+ *            spans]
  *   Threads  all workers add to the histograms of keys, relaxed; they are read after all ranks have
  *            ended. Everything else belongs to its worker.
  *   Test     tests/unit/strategies/test_accounts.c plays schedules whose staleness is known
@@ -45,8 +45,8 @@ uint64_t *hr_staleness_at_shards(const struct hr_shared_state *shared, size_t wo
  * is not counted again. (Or one key's count: between two instructions.) */
 void hr_staleness_count(const struct hr_shared_state *shared, size_t worker);
 
-/* A cut is concluded; all go back to it: counts are what they were. Nothing where no server is
- * outlived. */
+/* shared->kept_staleness. A cut is concluded; all go back to it: counts are what they were. */
+size_t hr_staleness_kept_bytes(const struct hr_shared_state *shared);
 void hr_staleness_keep(const struct hr_shared_state *shared);
 void hr_staleness_restore(const struct hr_shared_state *shared);
 

@@ -26,6 +26,11 @@ void hr_lost_work_roll_back(const struct hr_shared_state *shared)
     }
 }
 
+bool hr_shared_takes_losses(const struct hr_shared_state *shared)
+{
+    return !shared->strategy->synchronous && !hr_shared_is_multinode(shared) && !shared->colocated;
+}
+
 size_t hr_returned_room(const struct hr_shared_state *shared)
 {
     const size_t held = shared->outlives ? shared->workers * (shared->options->sync_every + 1) : 0;

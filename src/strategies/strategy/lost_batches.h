@@ -79,6 +79,11 @@ struct hr_lost_work {
 void hr_lost_work_leave_cut(const struct hr_shared_state *shared);
 void hr_lost_work_roll_back(const struct hr_shared_state *shared);
 
+/* Is the loss of a worker one more input of those who own the weights, like a message, or of
+ * nobody, and all others go on? It ends the term (drive/losses.h) where others wait for it in any
+ * case, on several machines, and where owners are workers. */
+bool hr_shared_takes_losses(const struct hr_shared_state *shared);
+
 /* Room in shared->returned: batches that all workers together may have in their hands, and those
  * that the run begins with. */
 size_t hr_returned_room(const struct hr_shared_state *shared);

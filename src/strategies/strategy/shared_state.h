@@ -190,7 +190,8 @@ struct hr_shared_state {
     float *states;     /* (workers)(states, ratios) of workers; NULL: each takes its own memory,
                                since nobody outlives it */
     struct hr_dispenser *dispenser;
-    void *staleness; /* server/staleness.h */
+    void *staleness; /* server/staleness.h; a copy as it was at the last cut, as last_cut: */
+    void *kept_staleness;
     struct hr_snapshot snapshot;
     struct hr_snapshot *last_cut; /* a copy as it was then, of what ranks export (rows.h), for runs
                                      that outlive losses; else NULL */

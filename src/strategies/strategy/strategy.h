@@ -237,14 +237,6 @@ static inline bool hr_strategy_is_everywhere(const struct hr_strategy *strategy)
     return rows->weights == HR_KEPT_EQUAL && rows->state == HR_KEPT_EQUAL && !rows->due;
 }
 
-/* Is the loss of a worker one more input of those who own the weights, like a message, or of
- * nobody, and all others go on? It ends the term (drive/losses.h) where others wait for it in any
- * case, on several machines, and where owners are workers. */
-static inline bool hr_shared_takes_losses(const struct hr_shared_state *shared)
-{
-    return !shared->strategy->synchronous && !hr_shared_is_multinode(shared) && !shared->colocated;
-}
-
 /* Do workers decide, each for itself, and write the logs of a recorded run? Else the driver writes
  * those of shards. */
 static inline bool hr_workers_log(const struct hr_strategy *strategy)

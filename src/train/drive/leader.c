@@ -1,6 +1,5 @@
 #include "drive/leader.h"
 
-#include "server/staleness.h"
 #include "worker/worker.h"
 
 /* The index at which all workers are. */
@@ -28,7 +27,6 @@ void hr_leader_decide(const struct hr_leader *leader)
     /* A request too late for this cut is seen at the next. */
     const bool in_time =
         !shared->strategy->synchronous || index >= hr_atom64_load_acquire(&dispenser->stop_at);
-    leader->cuts.cut->again = shared->outlives && hr_returned_any(shared->returned);
     hr_cut_decide(&leader->cuts, index, in_time ? (enum hr_stop)stop : HR_STOP_NOT);
 }
 
@@ -90,9 +88,6 @@ static void leave_cut(const struct hr_leader *leader)
         return;
     for (size_t w = 0; w < shared->workers; w++)
         hr_stats_leave_cut(&shared->stats[w], ends_epoch(leader));
-    if (shared->outlives)
-        hr_lost_work_leave_cut(shared);
-    hr_staleness_keep(shared);
 }
 
 static void note_epoch_loss(const struct hr_leader *leader)

@@ -100,14 +100,21 @@ static enum hr_status term_begin(const struct hr_leader *leader, bool revoked, u
 
 static const int64_t first_pause_ns = HR_NS_PER_SECOND / 10;
 
-void hr_losses_begin(struct hr_losses *losses, struct hr_leader *leader)
+static int64_t now_of(const struct hr_losses *losses)
 {
-    losses->leader = leader;
-    losses->began_ns = losses->now_ns(losses->clock);
-    if (leader->job->shared->last_cut)
-        hr_last_cut_keep(leader->job->shared);
-    losses->in_span = leader->job->serial;
-    losses->kept_ns = losses->now_ns(losses->clock);
+    return losses->drive->driver->now_ns(losses->drive);
+}
+
+void hr_losses_begin(struct hr_drive *drive)
+{
+    struct hr_losses *losses = &drive->losses;
+    losses->leader = drive->leader;
+    losses->drive = drive;
+    losses->began_ns = now_of(losses);
+    if (drive->job->shared->last_cut)
+        hr_last_cut_keep(drive->job->shared);
+    losses->in_span = drive->job->serial;
+    losses->kept_ns = now_of(losses);
     losses->copy_ns = losses->kept_ns - losses->began_ns; /* until a cut has been timed */
 }
 
@@ -115,20 +122,24 @@ void hr_losses_begin(struct hr_losses *losses, struct hr_leader *leader)
  * to. */
 void hr_losses_keep_cut(struct hr_losses *losses)
 {
+    const struct hr_shared_state *shared = losses->leader->job->shared;
     const struct hr_cut *cut = losses->leader->cuts.cut;
     if (cut->concluded == losses->kept)
         return;
-    if (!cut->again)
-        hr_last_cut_keep(losses->leader->job->shared);
+    if (!cut->again) {
+        hr_lost_work_leave_cut(shared);
+        hr_staleness_keep(shared);
+        hr_last_cut_keep(shared);
+    }
     losses->kept = cut->concluded;
-    losses->kept_ns = losses->now_ns(losses->clock);
+    losses->kept_ns = now_of(losses);
     if (!cut->evaluate && !cut->save)
         losses->copy_ns = losses->kept_ns - losses->rest_ns;
 }
 
 void hr_losses_mind_copy(struct hr_losses *losses)
 {
-    const int64_t now = losses->now_ns(losses->clock);
+    const int64_t now = now_of(losses);
     const int64_t since = now - losses->kept_ns, every = 100 * losses->copy_ns;
     const struct hr_shared_state *shared = losses->leader->job->shared;
     struct hr_save_request *request = &shared->dispenser->save;
@@ -354,8 +365,7 @@ static void plan_restart(struct hr_losses *losses, size_t rank)
     if (!hr_losses_here(losses, rank))
         return;
     losses->comes[rank] = true;
-    losses->again_ns[rank] =
-        losses->now_ns(losses->clock) + (before ? first_pause_ns << (doublings - 1) : 0);
+    losses->again_ns[rank] = now_of(losses) + (before ? first_pause_ns << (doublings - 1) : 0);
 }
 
 static bool end_run(struct hr_losses *losses, size_t rank, const char *how)
@@ -368,12 +378,21 @@ static bool end_run(struct hr_losses *losses, size_t rank, const char *how)
     return false;
 }
 
+/* To who looks on, behind all that came before it. */
+static void say_lost(const struct hr_losses *losses)
+{
+    const struct hr_observer *observer = losses->drive->launcher->observer;
+    hr_launcher_report(losses->drive->launcher);
+    if (observer->lost)
+        observer->lost(observer->arg, &losses->loss[losses->n - 1]);
+}
+
 bool hr_losses_lost(void *arg, size_t rank, const char *how)
 {
     struct hr_losses *losses = arg;
     struct hr_shared_state *shared = shared_of(losses);
     const bool worker = is_worker(losses, rank);
-    const int64_t now = losses->now_ns(losses->clock);
+    const int64_t now = now_of(losses);
     losses->comes[rank] = false;
     losses->why_not = hindrance(losses, rank);
     const bool back = ends_term(losses, rank);
@@ -394,7 +413,7 @@ bool hr_losses_lost(void *arg, size_t rank, const char *how)
     hr_roster_lose(shared->control, rank, back);
     if (restarts)
         plan_restart(losses, rank);
-    hr_launcher_lost(losses->drive->launcher, &losses->loss[losses->n - 1]);
+    say_lost(losses);
     char from[60] = "";
     if (back)
         snprintf(from, sizeof from, ", all from step %llu",
@@ -416,7 +435,7 @@ size_t hr_losses_again(void *arg)
 {
     struct hr_losses *losses = arg;
     const size_t nranks = losses->leader->job->nranks;
-    const int64_t now = losses->now_ns(losses->clock);
+    const int64_t now = now_of(losses);
     size_t next = nranks;
     for (size_t r = 0; r < nranks && !losses->halted; r++) {
         if (!losses->again_ns[r])
@@ -469,8 +488,11 @@ bool hr_losses_are_taken(const struct hr_losses *losses)
 
 void hr_losses_account(const struct hr_losses *losses)
 {
-    hr_server_missing(shared_of(losses));
-    hr_batch_states_missing(shared_of(losses));
+    const struct hr_shared_state *shared = shared_of(losses);
+    hr_server_missing(shared);
+    hr_batch_states_missing(shared);
+    if (hr_losses_lead(losses))
+        losses->leader->cuts.cut->again = hr_returned_any(shared->returned);
 }
 
 /* The last loss that revoked. (Any, if none did.) */
@@ -520,7 +542,7 @@ void hr_losses_resumed(const struct hr_losses *losses, uint32_t *seen, int64_t o
         struct hr_resumption *it = &resumptions->loss[i];
         if (offered_ns < (int64_t)hr_atom64_load_relaxed(&it->lost_ns))
             return; /* later losses are later still */
-        hr_atom64_replace_acq_rel(&it->resumed_ns, 0, (uint64_t)losses->now_ns(losses->clock));
+        hr_atom64_replace_acq_rel(&it->resumed_ns, 0, (uint64_t)now_of(losses));
         *seen = i + 1;
     }
 }

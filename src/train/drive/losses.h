@@ -59,10 +59,8 @@ struct hr_reported_work {
 };
 
 struct hr_losses {
-    struct hr_leader *leader;
-    const struct hr_drive *drive; /* for what is recorded (record.h) */
-    int64_t (*now_ns)(const void *clock);
-    const void *clock;
+    const struct hr_leader *leader;
+    const struct hr_drive *drive;       /* whose this is */
     struct hr_resumptions *resumptions; /* in the segment */
     uint32_t view;                      /* of the roster, as the present term knows it */
     uint64_t kept;                      /* cuts that were concluded when the last was kept, */
@@ -92,7 +90,7 @@ struct hr_losses {
     size_t n;
 };
 
-void hr_losses_begin(struct hr_losses *losses, struct hr_leader *leader);
+void hr_losses_begin(struct hr_drive *drive);
 void hr_losses_end(struct hr_losses *losses);
 
 /* Rank `rank` is gone. True: the run goes on. (hr_launch_options.lost) */
@@ -114,8 +112,8 @@ bool hr_losses_are_taken(const struct hr_losses *losses);
 /* The same of one of them. */
 bool hr_losses_is_taken(const struct hr_losses *losses, size_t rank);
 /* All who live have come to a cut, and rest: what those who are gone left undone before it is
- * handed out again, or counted as lost, and what they were told last is counted. May be repeated.
- */
+ * handed out again (then all go back for it: cut->again), or counted as lost, and what they were
+ * told last is counted. May be repeated. */
 void hr_losses_account(const struct hr_losses *losses);
 /* A rank that was lost, and will be back, is awaited: a term that begins begins with it. */
 bool hr_losses_await(const struct hr_losses *losses);

@@ -203,7 +203,7 @@ static void release(struct hr_losses *losses)
     if (quiescent_at(losses, HR_STAGE_ENDED)) {
         hr_losses_account(losses);
         end_span(losses);
-        losses->rest_ns = losses->now_ns(losses->clock);
+        losses->rest_ns = losses->drive->driver->now_ns(losses->drive);
     }
     if (quiescent_at(losses, HR_STAGE_EVALUATED)) {
         hr_record_cut(losses->drive, losses->leader->cuts.cut->halt);
@@ -241,7 +241,7 @@ static enum hr_status go_on_multinode(struct hr_losses *losses)
     if (hr_losses_changed(losses)) {
         const bool begins = !it->passed || it->passed == HR_STAGE_EVALUATED;
         if (hr_losses_are_revoked(losses) && !begins)
-            run_clock(losses, true, losses->now_ns(losses->clock));
+            run_clock(losses, true, losses->drive->driver->now_ns(losses->drive));
         status = hr_losses_begin_term(losses, begins);
     } else {
         status = hr_losses_multinode_barrier(losses);
@@ -269,7 +269,7 @@ enum hr_status hr_quiesce_release(struct hr_losses *losses)
     if (hr_losses_changed(losses)) {
         const bool begins = quiescent_at(losses, HR_STAGE_BEGINS);
         if (hr_losses_are_revoked(losses) && !begins) /* all are back in the span */
-            run_clock(losses, true, losses->now_ns(losses->clock));
+            run_clock(losses, true, losses->drive->driver->now_ns(losses->drive));
         return hr_losses_begin_term(losses, begins);
     }
     release(losses);

@@ -211,13 +211,6 @@ static void report_writing(struct hr_launcher *launcher)
         launcher->observer->writing(launcher->observer->arg);
 }
 
-void hr_launcher_lost(struct hr_launcher *launcher, const struct hr_loss *loss)
-{
-    hr_launcher_report(launcher);
-    if (launcher->observer->lost)
-        launcher->observer->lost(launcher->observer->arg, loss);
-}
-
 static int64_t nanoseconds(double seconds)
 {
     const double ns = seconds * (double)HR_NS_PER_SECOND;

@@ -141,8 +141,6 @@ HR_CHECKED enum hr_status hr_launcher_tick(void *launcher);
 
 /* Tell the observer what has come to be since the last call. */
 void hr_launcher_report(struct hr_launcher *launcher);
-/* A rank is lost, and the run goes on. */
-void hr_launcher_lost(struct hr_launcher *launcher, const struct hr_loss *loss);
 
 /* Ask for a save where it is time to (save_seconds). Of virtual time its driver asks before each
  * event; else a tick does. */

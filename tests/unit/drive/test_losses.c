@@ -38,6 +38,7 @@ static int64_t now_ns(const void *clock)
 static struct stage *open_stage(void)
 {
     static const struct hr_observer nobody;
+    static const struct hr_driver driver = {.now_ns = now_ns};
     struct stage *stage = aligned_alloc(HR_LINE, sizeof *stage);
     struct hr_strategy *strategy = calloc(1, sizeof *strategy);
     struct hr_control *control = aligned_alloc(HR_LINE, hr_control_bytes(WORKERS));
@@ -59,11 +60,12 @@ static struct stage *open_stage(void)
     stage->leader.cuts.cut = &stage->cut;
     stage->launcher.observer = &nobody;
     stage->launcher.cuts = &stage->leader.cuts;
-    stage->drive = (struct hr_drive){
-        .job = &stage->job, .leader = &stage->leader, .launcher = &stage->launcher};
+    stage->drive = (struct hr_drive){.driver = &driver,
+                                     .job = &stage->job,
+                                     .leader = &stage->leader,
+                                     .launcher = &stage->launcher};
     stage->drive.losses = (struct hr_losses){.leader = &stage->leader,
                                              .drive = &stage->drive,
-                                             .now_ns = now_ns,
                                              .resumptions = &stage->resumptions,
                                              .again_ns = stage->again_ns,
                                              .comes = stage->comes,

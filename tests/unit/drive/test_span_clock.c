@@ -20,6 +20,7 @@ struct stage {
     struct hr_leader leader;
     struct hr_drive drive;
     struct hr_worker_stats stats[WORKERS];
+    struct hr_lost_work lost_work[WORKERS];
     struct hr_snapshot last_cut;
     uint64_t words[4];
 };
@@ -34,6 +35,7 @@ static const struct hr_driver driver = {.now_ns = now_ns};
 
 static struct stage *open_stage(void)
 {
+    static struct hr_returned none;
     struct stage *stage = aligned_alloc(HR_LINE, sizeof *stage);
     struct hr_control *control = aligned_alloc(HR_LINE, hr_control_bytes(WORKERS));
     assert_true(stage && control);
@@ -45,6 +47,8 @@ static struct stage *open_stage(void)
         .workers = WORKERS,
         .control = control,
         .stats = stage->stats,
+        .returned = &none,
+        .lost_work = stage->lost_work,
         .snapshot = {.applied = &stage->words[0], .apart = &stage->words[1]},
         .last_cut = &stage->last_cut,
         .outlives = true};
@@ -55,8 +59,8 @@ static struct stage *open_stage(void)
     stage->leader = (struct hr_leader){.job = &stage->job, .cuts = {.cut = &stage->cut}};
     stage->drive =
         (struct hr_drive){.job = &stage->job, .leader = &stage->leader, .driver = &driver};
-    stage->drive.losses = (struct hr_losses){
-        .leader = &stage->leader, .drive = &stage->drive, .now_ns = now_ns, .in_span = true};
+    stage->drive.losses =
+        (struct hr_losses){.leader = &stage->leader, .drive = &stage->drive, .in_span = true};
     return stage;
 }
 
