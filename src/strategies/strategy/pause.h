@@ -56,11 +56,11 @@ enum hr_stands {
  * speaks for a shard has all that anybody was told. */
 struct hr_standing {
     const struct hr_shared_state *shared;
-    const enum hr_stands *stands;    /* (workers) */
-    struct hr_worker *const *worker; /* (workers) NULL: it is lost */
+    enum hr_stands *stands;    /* (workers) */
+    struct hr_worker **worker; /* (workers) NULL: it is lost */
     /* (workers) Its counters before a gradient that is perhaps being computed; NULL: none is */
-    const struct hr_gradient_counters *const *before;
-    struct hr_shard *const *shard; /* (servers) who speaks for each */
+    const struct hr_gradient_counters **before;
+    struct hr_shard **shard; /* (servers) who speaks for each */
 };
 
 /* How many hands there may be. */

@@ -15,18 +15,9 @@ struct explorer {
         until[HR_MAX_RANKS]; /* (workers, then servers) the event up to which it stands still */
 };
 
-/* A look either advances a collective by at least one row of its plan or does nothing. Plans have
- * fewer rows than this, so after as many idle looks a worker the run is stuck. */
-enum { IDLE_LOOKS = 4 * HR_MAX_RANKS };
-
 /* --- what may happen next --- */
 
 enum { MOST_EVENTS = HR_MAX_RANKS * (1 + HR_MAX_RANKS + HR_RANK_EVENTS) };
-
-static size_t ranks(const struct hr_serial *serial)
-{
-    return serial->shared->workers + serial->shared->servers;
-}
 
 static bool stands_still(const struct explorer *explorer, size_t rank)
 {
@@ -47,7 +38,7 @@ static size_t list_events(struct explorer *explorer, unsigned char *enabled)
         if (takes)
             shared->strategy->enabled(&serial->shard[s], enabled + n);
     }
-    for (size_t r = 0; shared->outlives && r < ranks(serial); r++, n += HR_RANK_EVENTS) {
+    for (size_t r = 0; shared->outlives && r < hr_serial_ranks(serial); r++, n += HR_RANK_EVENTS) {
         enabled[n + HR_RANK_NOTICE] = serial->state[r] == HR_DEAD;
         enabled[n + HR_RANK_COME_BACK] = hr_serial_may_come_back(serial, r);
         enabled[n + HR_RANK_DIE] =
@@ -123,7 +114,7 @@ static enum hr_status one_event(struct explorer *explorer)
     struct hr_serial *serial = &explorer->serial;
     const size_t workers = serial->shared->workers, inputs = workers * serial->shared->servers;
     size_t n, event = pick_event(explorer, &n);
-    if (event == n || explorer->idle > IDLE_LOOKS * workers)
+    if (event == n || explorer->idle > HR_SERIAL_IDLE_LOOKS * workers)
         return hr_fail(HR_E_FAILED, "nothing can happen any more, and the run is not over");
     if (event < workers)
         return act(explorer, event);
@@ -148,7 +139,7 @@ static size_t nth_who_lives(const struct hr_serial *serial, enum hr_mortal kind,
 static size_t count_who_live(const struct hr_serial *serial, enum hr_mortal kind)
 {
     const size_t first = kind == HR_MORTAL_WORKER ? 0 : serial->shared->workers;
-    const size_t end = kind == HR_MORTAL_WORKER ? serial->shared->workers : ranks(serial);
+    const size_t end = kind == HR_MORTAL_WORKER ? serial->shared->workers : hr_serial_ranks(serial);
     size_t n = 0;
     for (size_t r = first; r < end; r++)
         n += hr_serial_lives(serial, r);
@@ -179,7 +170,7 @@ static void draw_stall(struct explorer *explorer)
     if (!hr_inject_stalls(&drive->job->conditions.inject, drive->explore_seed,
                           explorer->picker.taken, explorer->stalls, &pause))
         return;
-    explorer->until[pause.who % ranks(serial)] = explorer->picker.taken + pause.events;
+    explorer->until[pause.who % hr_serial_ranks(serial)] = explorer->picker.taken + pause.events;
     explorer->stalls++;
     explorer->idle = 0;
 }

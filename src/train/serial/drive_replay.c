@@ -343,7 +343,7 @@ static enum hr_status replay_losses_leave(struct replay_losses *losses, bool *mo
 {
     struct hr_serial *serial = losses->serial;
     struct hr_losses *all = &serial->drive->losses;
-    const size_t ranks = serial->shared->workers + serial->shared->servers;
+    const size_t ranks = hr_serial_ranks(serial);
     replay_losses_close(losses);
     serial->shared->repeats = false;
     if (!serial->shared->outlives || !hr_losses_are_revoked(all))
@@ -432,9 +432,6 @@ struct replayer {
     size_t idle;            /* looks in a row that changed nothing */
     bool off;               /* cut short: the logs no longer count */
 };
-
-/* A look advances a collective by at least one row or does nothing (drive_explore.c). */
-enum { IDLE_LOOKS = 4 * HR_MAX_RANKS };
 
 static enum hr_status misfit(const struct replayer *replayer, size_t shard,
                              const struct hr_trace_entry *entry, const char *but)
@@ -673,7 +670,7 @@ static enum hr_status one_round(struct replayer *replayer)
     if (rank < workers)
         return act_once(replayer, rank, &idle); /* joins */
     /* Without servers only collectives make progress, by looks. */
-    if (replayer->idle <= (serial->shared->servers ? 0 : IDLE_LOOKS * workers))
+    if (replayer->idle <= (serial->shared->servers ? 0 : HR_SERIAL_IDLE_LOOKS * workers))
         return HR_OK;
     return stuck(replayer);
 }

@@ -296,11 +296,6 @@ static struct hr_losses *losses_of(const struct hr_serial *serial)
     return &serial->drive->losses;
 }
 
-static size_t ranks(const struct hr_serial *serial)
-{
-    return serial->shared->workers + serial->shared->servers;
-}
-
 bool hr_serial_is_killed(const struct hr_serial *serial, size_t rank)
 {
     const struct hr_train_job *job = serial->drive->job;
@@ -364,7 +359,7 @@ enum hr_status hr_serial_notice(struct hr_serial *serial, size_t rank)
     if (!hr_losses_lost(losses_of(serial), rank, how))
         return hr_fail(HR_E_LOST, "rank %zu: %s%s", rank, how, losses_of(serial)->why_not);
     serial->state[rank] = HR_LOST;
-    for (size_t r = 0; hr_losses_are_revoked(losses_of(serial)) && r < ranks(serial); r++)
+    for (size_t r = 0; hr_losses_are_revoked(losses_of(serial)) && r < hr_serial_ranks(serial); r++)
         if (hr_serial_lives(serial, r)) {
             if (r < serial->shared->workers)
                 drop_gradient(serial, r);
@@ -412,7 +407,7 @@ bool hr_serial_term_is_over(const struct hr_serial *serial)
 {
     if (!serial->shared->outlives || !hr_losses_are_revoked(losses_of(serial)))
         return false;
-    for (size_t r = 0; r < ranks(serial); r++)
+    for (size_t r = 0; r < hr_serial_ranks(serial); r++)
         if (serial->state[r] == HR_DEAD)
             return false;
     return !hr_losses_await(losses_of(serial));
@@ -602,7 +597,7 @@ static bool all_know_of_losses(const struct hr_serial *serial)
     const struct hr_losses *losses = &serial->drive->losses;
     if (!serial->shared->outlives)
         return true;
-    for (size_t r = 0; r < serial->shared->workers + serial->shared->servers; r++)
+    for (size_t r = 0; r < hr_serial_ranks(serial); r++)
         if (serial->state[r] == HR_DEAD)
             return false;
     return !hr_losses_are_revoked(losses) && hr_losses_are_taken(losses);
@@ -610,18 +605,11 @@ static bool all_know_of_losses(const struct hr_serial *serial)
 
 /* --- where all stand --- */
 
-/* (workers) and (servers), owned. */
-struct standing {
-    enum hr_stands *stands;
-    struct hr_worker **worker;
-    const struct hr_gradient_counters **before;
-    struct hr_shard **shard;
-};
-
-static enum hr_status open_standing(const struct hr_serial *serial, struct standing *standing)
+static enum hr_status open_standing(const struct hr_serial *serial, struct hr_standing *standing)
 {
     const size_t workers = serial->shared->workers;
-    *standing = (struct standing){
+    *standing = (struct hr_standing){
+        .shared = serial->shared,
         .stands = calloc(workers, sizeof *standing->stands),
         .worker = calloc(workers, sizeof *standing->worker),
         .before = calloc(workers, sizeof *standing->before),
@@ -632,7 +620,7 @@ static enum hr_status open_standing(const struct hr_serial *serial, struct stand
                : hr_fail(HR_E_NOMEM, "no memory to save the state of %zu workers", workers);
 }
 
-static void close_standing(struct standing *standing)
+static void close_standing(struct hr_standing *standing)
 {
     free(standing->stands);
     free(standing->worker);
@@ -640,7 +628,7 @@ static void close_standing(struct standing *standing)
     free(standing->shard);
 }
 
-static void look_at_worker(struct hr_serial *serial, size_t rank, struct standing *standing)
+static void look_at_worker(struct hr_serial *serial, size_t rank, struct hr_standing *standing)
 {
     const bool computes = serial->state[rank] == HR_HAS && hr_pool_has(serial->pool, rank);
     standing->worker[rank] = serial->ranks[rank].up ? &serial->worker[rank].worker : NULL;
@@ -651,7 +639,7 @@ static void look_at_worker(struct hr_serial *serial, size_t rank, struct standin
 }
 
 /* False: somebody is on the way from one life to the next. */
-static bool look(struct hr_serial *serial, struct standing *standing)
+static bool look(struct hr_serial *serial, struct hr_standing *standing)
 {
     for (size_t r = 0; r < serial->shared->workers; r++)
         look_at_worker(serial, r, standing);
@@ -725,29 +713,17 @@ static void save(struct hr_serial *serial)
     serial->next_save = hr_batch_schedule_next_save(&serial->shared->schedule, index);
 }
 
-static void save_if_possible(struct hr_serial *serial, struct standing *standing)
-{
-    if (!look(serial, standing))
-        return;
-    const struct hr_standing at = {.shared = serial->shared,
-                                   .stands = standing->stands,
-                                   .worker = standing->worker,
-                                   .before = standing->before,
-                                   .shard = standing->shard};
-    if (hr_pause_copy(&at, serial->shared->pause))
-        save(serial);
-}
-
 enum hr_status hr_serial_pause(struct hr_serial *serial)
 {
-    struct standing standing;
+    struct hr_standing standing;
     if (serial->drive->launcher->held && all_have_reported(serial))
         hr_launcher_release(serial->drive->launcher);
     if (!serial->shared->pause || !is_due(serial) || !all_know_of_losses(serial))
         return HR_OK;
     const enum hr_status status = open_standing(serial, &standing);
-    if (status == HR_OK)
-        save_if_possible(serial, &standing);
+    if (status == HR_OK && look(serial, &standing) &&
+        hr_pause_copy(&standing, serial->shared->pause))
+        save(serial);
     close_standing(&standing);
     return status;
 }

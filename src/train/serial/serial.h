@@ -66,6 +66,16 @@ struct hr_serial {
     uint64_t next_save; /* the index at which a pause is due, at the earliest */
 };
 
+/* Its workers and servers. */
+static inline size_t hr_serial_ranks(const struct hr_serial *serial)
+{
+    return serial->shared->workers + serial->shared->servers;
+}
+
+/* A look either advances a collective by at least one row of its plan or does nothing. Plans have
+ * fewer rows than this, so after as many idle looks a worker the run is stuck. */
+enum { HR_SERIAL_IDLE_LOOKS = 4 * HR_MAX_RANKS };
+
 /* What it takes, but for what ranks take where they wait, too. */
 size_t hr_serial_bytes(const struct hr_shared_state *shared);
 

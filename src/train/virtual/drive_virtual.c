@@ -11,15 +11,6 @@
 #include "virtual/simulator.h"
 #include "worker/staged.h"
 
-/* What shards and workers do in virtual time, when something has come for them.
- *
- * Threads: a simulator's.
- */
-
-/* --- a shard --- */
-
-/* --- a worker --- */
-
 /* Losses in virtual time.
  *
  *   Death    (simulator.h) of a worker at the step or time that --inject names, of a server before
@@ -292,11 +283,6 @@ static const struct hr_losses *losses_of(const struct hr_simulator *sim)
     return &sim->serial.drive->losses;
 }
 
-static size_t ranks(const struct hr_simulator *sim)
-{
-    return sim->serial.shared->workers + sim->serial.shared->servers;
-}
-
 /* --- workers --- */
 
 /* What is on its way to it, and was booked for it, is no more. */
@@ -445,7 +431,7 @@ static enum hr_status come_back(struct hr_simulator *sim, size_t rank)
 
 static enum hr_status let_come_back(struct hr_simulator *sim)
 {
-    for (size_t r = 0; r < ranks(sim); r++)
+    for (size_t r = 0; r < hr_serial_ranks(&sim->serial); r++)
         if (hr_serial_may_come_back(&sim->serial, r))
             HR_TRY(come_back(sim, r));
     return HR_OK;
@@ -587,7 +573,7 @@ static enum hr_status begin_spans(struct hr_simulator *sim)
 {
     const struct hr_drive *drive = sim->serial.drive;
     struct hr_shared_state *shared = sim->serial.shared;
-    const size_t ranks = shared->workers + shared->servers;
+    const size_t ranks = hr_serial_ranks(&sim->serial);
     if (!shared->spans)
         return HR_OK;
     sim->spans = calloc(ranks, sizeof *sim->spans);
