@@ -455,7 +455,7 @@ static enum hr_status tend(void *arg)
 {
     struct hr_run *run = arg;
     struct hr_waiter waiter = {.abort = &run->shared.control->abort,
-                               .timeout_ns = run->job.timeout_ns,
+                               .timeout_ns = run->job.waits.timeout_ns,
                                .poll = hr_bridge_poll,
                                .poll_arg = run->multinode->bridge};
     return hr_diff_barrier_conduct(run->multinode->barrier, &waiter, "a cut");
@@ -470,7 +470,7 @@ static void open_losses(struct hr_run *run)
     losses->hosts = &run->shared.hosts;
     losses->term = 1;
     losses->control = run->shared.control;
-    losses->timeout_ns = run->job.timeout_ns;
+    losses->timeout_ns = run->job.waits.timeout_ns;
     losses->channel = LOSSES;
     losses->carry = begin_rings;
     losses->arg = run;
@@ -489,7 +489,7 @@ static enum hr_status open_all(struct hr_run *run)
                                               .control = shared->control,
                                               .segment = run->segment.base,
                                               .segment_bytes = run->segment.bytes,
-                                              .timeout_ns = run->job.timeout_ns,
+                                              .timeout_ns = run->job.waits.timeout_ns,
                                               .lost =
                                                   shared->outlives ? hr_losses_multinode_saw : NULL,
                                               .lost_arg = &multinode->losses};
@@ -514,8 +514,8 @@ static enum hr_status open_all(struct hr_run *run)
     if (shared->outlives)
         open_losses(run);
     run->job.barrier = meet;
-    run->job.poll = hr_bridge_poll;
-    run->job.poll_arg = multinode->bridge;
+    run->job.waits.poll = hr_bridge_poll;
+    run->job.waits.poll_arg = multinode->bridge;
     run->job.tend = tend;
     run->job.machines_arg = run;
     return HR_OK;
@@ -600,7 +600,7 @@ enum hr_status hr_multinode_end(struct hr_run *run, enum hr_status status)
     struct hr_bridge *bridge = run->multinode->bridge;
     struct hr_control *control = run->shared.control;
     struct hr_waiter waiter = {.abort = &control->abort,
-                               .timeout_ns = run->job.timeout_ns,
+                               .timeout_ns = run->job.waits.timeout_ns,
                                .poll = hr_bridge_poll,
                                .poll_arg = bridge};
     if (status == HR_OK && !hr_multinode_is_first(run))
@@ -626,7 +626,7 @@ enum hr_status hr_multinode_end(struct hr_run *run, enum hr_status status)
     run->machines->ran = true;
     for (size_t m = 0; m < run->machines->wire->machines; m++)
         run->machines->lost[m] |= hr_bridge_has_lost(bridge, m);
-    run->job.poll = NULL;
+    run->job.waits.poll = NULL;
     if (status != HR_OK)
         status = say_why(bridge, status, message);
     hr_bridge_close(bridge);

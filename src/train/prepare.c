@@ -650,9 +650,9 @@ static void resolve_waiting(struct hr_run *run)
                         hr_workers_here(&run->shared) * (o->threads_per_worker - 1);
     run->shared.group_options.crowded = busy > hr_cpus_allowed();
     run->shared.group_options.helpers = hr_cpus_cores() - 1;
-    run->job.spin_ns = hr_spin_budget_ns(busy);
-    run->job.yield_ns = hr_yield_budget_ns(busy);
-    run->job.timeout_ns = (int64_t)(o->timeout * (double)HR_NS_PER_SECOND);
+    run->job.waits.spin_ns = hr_spin_budget_ns(busy);
+    run->job.waits.yield_ns = hr_yield_budget_ns(busy);
+    run->job.waits.timeout_ns = (int64_t)(o->timeout * (double)HR_NS_PER_SECOND);
 }
 
 static enum hr_status set_up_leader(struct hr_run *run)

@@ -340,6 +340,7 @@ enum hr_status hr_memory_take(struct hr_run *run)
     HR_TRY(hr_segment_create(count.used, false, &run->segment));
     run->shared.control = run->control_segment.base;
     run->leader.cuts.control = run->shared.control;
+    run->job.waits.abort = &run->shared.control->abort;
     hr_control_init(run->shared.control, run->job.nranks);
     hr_about_run(&run->shared.control->about, run->options.strategy, count.used);
     run->shared.control->about.tokens = run->job.dataset->tokens.context;

@@ -425,7 +425,7 @@ static enum hr_status come_back(struct real_worker *self, size_t rank, bool *joi
 {
     const struct hr_train_job *job = self->drive->job;
     struct hr_control *control = job->shared->control;
-    struct hr_waiter waiter = {.abort = &control->abort, .timeout_ns = job->timeout_ns};
+    struct hr_waiter waiter = {.abort = &control->abort, .timeout_ns = job->waits.timeout_ns};
     struct hr_worker nobody = {.shared = job->shared, .rank = rank, .back = true};
     hr_quiesce_open(&self->quiesce, control, &waiter, rank);
     waiter.revoke = NULL;
@@ -535,7 +535,7 @@ static enum hr_status drive_threads(struct hr_drive *drive)
         .tick = look_around,
         .tick_arg = drive,
         .tick_ns = HR_NS_PER_SECOND / 10,
-        .timeout_ns = job->timeout_ns,
+        .timeout_ns = job->waits.timeout_ns,
         .stall = job->stall,
         .arg = drive,
         .lost = !job->shared->outlives    ? NULL

@@ -150,11 +150,8 @@ enum hr_status hr_server_open(struct hr_server *server, const struct hr_drive *d
     struct hr_shared_state *shared = drive->job->shared;
     const size_t rank = hr_shard_rank(shared, shard);
     server->drive = drive;
-    server->waiter = (struct hr_waiter){.abort = &shared->control->abort,
-                                        .spin_ns = drive->job->spin_ns,
-                                        .timeout_ns = drive->job->timeout_ns,
-                                        .poll = drive->job->poll,
-                                        .poll_arg = drive->job->poll_arg};
+    server->waiter = drive->job->waits;
+    server->waiter.yield_ns = 0; /* it leaves the processor to who computes */
     hr_quiesce_open(&server->quiesce, shared->control, &server->waiter, rank);
     if (hr_roster_is_gone(shared->control, rank)) { /* it begins with all others: come_back */
         server->shard = (struct hr_shard){.shared = shared, .number = shard};
@@ -223,8 +220,8 @@ enum hr_status hr_resting_open(struct hr_drive *drive, struct hr_resting **out)
     resting->n = n;
     for (size_t s = 0; s < n; s++) /* held until it is opened; one of another machine for ever */
         resting->shard[s] = (struct lent){.word = {HELD}};
-    job->spin_ns = hr_spin_budget_ns(busy);
-    job->yield_ns = hr_yield_budget_ns(busy);
+    job->waits.spin_ns = hr_spin_budget_ns(busy);
+    job->waits.yield_ns = hr_yield_budget_ns(busy);
     shared->rests = true;
     *out = resting;
     return HR_OK;
@@ -451,12 +448,7 @@ static enum hr_status serve_stage(const struct hr_drive *drive, size_t rank)
 {
     const struct hr_train_job *job = drive->job;
     struct hr_control *control = job->shared->control;
-    struct hr_waiter waiter = {.abort = &control->abort,
-                               .spin_ns = job->spin_ns,
-                               .yield_ns = job->yield_ns,
-                               .timeout_ns = job->timeout_ns,
-                               .poll = job->poll,
-                               .poll_arg = job->poll_arg};
+    struct hr_waiter waiter = job->waits;
     struct hr_bell *bell[HR_MAX_RANKS];
     struct hr_stage stage;
     const struct hr_stage_context context = {

@@ -80,7 +80,7 @@ struct hr_resting;
 /* Do the servers of this run rest? */
 bool hr_resting_would(const struct hr_drive *drive);
 
-/* Before ranks start: if they do, job->spin_ns and yield_ns become those of the workers
+/* Before ranks start: if they do, job->waits.spin_ns and yield_ns become those of the workers
  * alone, and messages wake no server. *out: NULL where they do not. HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_resting_open(struct hr_drive *drive, struct hr_resting **out);
 /* After all ranks have ended. Harmless on NULL. */

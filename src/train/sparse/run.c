@@ -130,9 +130,9 @@ static void resolve_waiting(struct hr_sparse_run *run)
 {
     const struct hr_train_options *o = &run->options;
     const size_t busy = o->workers + o->ranks_beside;
-    run->spin_ns = hr_spin_budget_ns(busy);
-    run->yield_ns = hr_yield_budget_ns(busy);
-    run->timeout_ns = (int64_t)(o->timeout * (double)HR_NS_PER_SECOND);
+    run->waits.spin_ns = hr_spin_budget_ns(busy);
+    run->waits.yield_ns = hr_yield_budget_ns(busy);
+    run->waits.timeout_ns = (int64_t)(o->timeout * (double)HR_NS_PER_SECOND);
     run->group_options = (struct hr_group_options){.nranks = o->workers,
                                                    .algorithm = &hr_allreduce_direct,
                                                    .crowded = busy > hr_cpus_allowed(),
@@ -332,6 +332,7 @@ static enum hr_status take_memory(struct hr_sparse_run *run)
     HR_TRY(hr_segment_create(hr_control_bytes(workers), true, &run->control_segment));
     HR_TRY(hr_segment_create(count.used, false, &run->segment));
     run->control = run->cuts.control = run->control_segment.base;
+    run->waits.abort = &run->control->abort;
     hr_control_init(run->control, workers);
     hr_about_run(&run->control->about, run->options.strategy, count.used);
     HR_TRY(lay_out(run, &(struct hr_carver){.base = run->segment.base}));
@@ -407,7 +408,7 @@ static enum hr_status launch(struct hr_sparse_run *run)
                                               .tick = hr_launcher_tick,
                                               .tick_arg = &run->launcher,
                                               .tick_ns = HR_NS_PER_SECOND / 10,
-                                              .timeout_ns = run->timeout_ns,
+                                              .timeout_ns = run->waits.timeout_ns,
                                               .stall = stall,
                                               .arg = run};
     run->launcher = (struct hr_launcher){

@@ -109,8 +109,8 @@ struct hr_sparse_run {
     struct hr_batch_schedule
         schedule; /* an index is a row; lr is of sgd, and asked once an epoch */
     struct hr_group_options group_options;
-    int64_t spin_ns, yield_ns, timeout_ns;
-    size_t ncells[2]; /* of the training rows, of the test rows */
+    struct hr_waiter waits; /* how ranks wait: each begins with a copy */
+    size_t ncells[2];       /* of the training rows, of the test rows */
     struct hr_cuts cuts;
     struct hr_launcher launcher;
     int64_t cpu_began_ns; /* hr_clock_cpu_ns */

@@ -245,16 +245,13 @@ enum hr_status hr_sparse_worker_main(void *arg, size_t rank)
     struct hr_sparse_worker worker = {
         .run = run,
         .rank = rank,
-        .waiter = {.abort = &run->control->abort,
-                   .spin_ns = run->spin_ns,
-                   .yield_ns = run->yield_ns,
-                   .timeout_ns = run->timeout_ns,
-                   .account = &run->tally[rank].account},
+        .waiter = run->waits,
         .tally = &run->tally[rank],
         .hot = hr_min_size(run->hot_copies, run->problem.params),
         .reaches = is_worth_reaching(run),
         .reports = hr_feed_is_on(&run->feed),
     };
+    worker.waiter.account = &run->tally[rank].account;
     const struct hr_place place = {.group = run->group,
                                    .segment = run->segment.base,
                                    .control = run->control,

@@ -72,11 +72,11 @@ static enum hr_status open_drops(struct hr_train_job *job)
     const int64_t deadline_ps = hr_inject_deadline_ps(inject);
     if (!hr_inject_has(inject, HR_INJECT_DROP_PUSH))
         return HR_OK;
-    if (!job->serial && job->timeout_ns && deadline_ps / 1000 >= job->timeout_ns)
+    if (!job->serial && job->waits.timeout_ns && deadline_ps / 1000 >= job->waits.timeout_ns)
         return hr_fail(HR_E_USAGE,
                        "--inject drop-push: a push is sent again after %g s, but waits end after "
                        "--timeout %g s; expected a shorter time, or a longer --timeout",
-                       hr_ps_seconds(deadline_ps), hr_seconds(job->timeout_ns));
+                       hr_ps_seconds(deadline_ps), hr_seconds(job->waits.timeout_ns));
     job->shared->drops = inject;
     return HR_OK;
 }

@@ -53,18 +53,16 @@ struct hr_train_job {
     size_t micro_shards;             /* of a global batch, under --reduce repro; else 0 */
     size_t piece;                    /* samples that are computed at once, at most */
     enum hr_launch launch;
-    bool serial;                           /* one process runs all ranks, and none of them waits */
-    bool simulated;                        /* in virtual time */
-    int64_t spin_ns, yield_ns, timeout_ns; /* of ranks that wait */
-    struct hr_wait_rules stall;            /* who is named when others wait for it */
+    bool serial;                /* one process runs all ranks, and none of them waits */
+    bool simulated;             /* in virtual time */
+    struct hr_waiter waits;     /* how ranks wait: each begins with a copy */
+    struct hr_wait_rules stall; /* who is named when others wait for it */
     struct hr_conditions conditions;
     struct hr_wires wires;        /* emulated links; without ranks: there are none */
     struct hr_local_group *local; /* owned; the group, where one thread runs it; else NULL */
     struct hr_shared_state *shared;
     /* Of a run on several machines (train/multinode.h), else NULL: a worker comes to a cut. */
     enum hr_status (*barrier)(void *arg, size_t rank, struct hr_waiter *waiter, unsigned stage);
-    void (*poll)(void *arg); /* moves what goes between machines, whoever waits; or NULL */
-    void *poll_arg;
     enum hr_status (*tend)(void *arg); /* the launcher's share in it, at each look; or NULL */
     void *machines_arg;                /* of barrier and tend */
     struct hr_buffer_pool

@@ -220,15 +220,10 @@ enum hr_status hr_train_worker_start(struct hr_train_worker *self, const struct 
     enum hr_status status;
     *self = (struct hr_train_worker){
         .job = job,
-        .waiter = {.abort = &job->shared->control->abort,
-                   .spin_ns = job->spin_ns,
-                   .yield_ns = job->yield_ns,
-                   .timeout_ns = job->timeout_ns,
-                   .poll = job->poll,
-                   .poll_arg = job->poll_arg,
-                   .beat = job->pool ? hr_buffer_pool_beat(job->pool) : NULL,
-                   .account = &job->shared->stats[rank].account},
+        .waiter = job->waits,
     };
+    self->waiter.beat = job->pool ? hr_buffer_pool_beat(job->pool) : NULL;
+    self->waiter.account = &job->shared->stats[rank].account;
     HR_TRY(start_prefetch(self, rank));
     HR_TRY_GOTO(hr_staged_start(self, rank), status, out);
     HR_TRY_GOTO(start_worker(self, rank, joins), status, out);
