@@ -700,16 +700,6 @@ static void plan_snapshot(struct hr_run *run)
     };
 }
 
-/* As the training samples have them, or where it goes on, as those had that it began with. */
-static enum hr_status scale_targets(struct hr_run *run)
-{
-    const bool standard = run->job.choices.target_scale == HR_TARGETS_STANDARD;
-    if (!run->resume.checkpoint)
-        return hr_target_scale_measure(run->job.dataset, standard, &run->job.values);
-    HR_TRY(hr_target_scale_get(run->resume.checkpoint, &run->job.values));
-    return hr_target_scale_apply(run->job.dataset, &run->job.values);
-}
-
 static enum hr_status check_pairs(const struct hr_run *run)
 {
     struct hr_pair_run pairs = hr_pair_run_of(&run->options, NULL);
@@ -731,7 +721,9 @@ enum hr_status hr_run_prepare(struct hr_run *run)
     HR_TRY(check_pairs(run));
     HR_TRY(check_text(o, run->job.dataset));
     HR_TRY(hr_final_test_prepare(run));
-    HR_TRY(scale_targets(run));
+    HR_TRY(hr_target_scale_begin(run->job.dataset, run->resume.checkpoint,
+                                 run->job.choices.target_scale == HR_TARGETS_STANDARD,
+                                 &run->job.values));
     HR_TRY(parse_names(run));
     HR_TRY(count_ranks(run));
     HR_TRY(hr_multinode_deal(run));

@@ -87,8 +87,8 @@ static enum hr_status measure_one(const struct hr_dataset *dataset, size_t k,
                    dataset->name, k + 1, name[0] ? ", " : "", name, out->mean[k], train->count);
 }
 
-enum hr_status hr_target_scale_measure(const struct hr_dataset *dataset, bool standard,
-                                       struct hr_target_scale *out)
+static enum hr_status measure(const struct hr_dataset *dataset, bool standard,
+                              struct hr_target_scale *out)
 {
     *out = (struct hr_target_scale){0};
     if (!dataset->targets.count)
@@ -101,6 +101,14 @@ enum hr_status hr_target_scale_measure(const struct hr_dataset *dataset, bool st
         if (standard)
             HR_TRY(measure_one(dataset, k, out));
     }
+    return HR_OK;
+}
+
+enum hr_status hr_target_scale_begin(const struct hr_dataset *dataset,
+                                     const struct hr_checkpoint *checkpoint, bool standard,
+                                     struct hr_target_scale *out)
+{
+    HR_TRY(checkpoint ? hr_target_scale_get(checkpoint, out) : measure(dataset, standard, out));
     return hr_target_scale_apply(dataset, out);
 }
 

@@ -31,9 +31,11 @@ struct hr_target_scale {
     float *values; /* (rows, count) owned: the data set's targets, scaled; NULL: not made */
 };
 
-/* Those of a data set's training samples; `standard` false: 0 and 1. */
-HR_CHECKED enum hr_status hr_target_scale_measure(const struct hr_dataset *dataset, bool standard,
-                                                  struct hr_target_scale *out);
+/* A run's, whose targets are scaled: those of its training samples (`standard` false: 0 and 1), or
+ * where it goes on from a checkpoint, those that it began with. */
+HR_CHECKED enum hr_status hr_target_scale_begin(const struct hr_dataset *dataset,
+                                                const struct hr_checkpoint *checkpoint,
+                                                bool standard, struct hr_target_scale *out);
 /* Those that a model was trained with; count 0 where it predicts classes. */
 HR_CHECKED enum hr_status hr_target_scale_get(const struct hr_checkpoint *checkpoint,
                                               struct hr_target_scale *out);

@@ -507,16 +507,6 @@ static enum hr_status begin_state(struct hr_sparse_run *run, const struct hr_che
 }
 
 /* As the training rows have them, or where it goes on, as those had that it began with. */
-static enum hr_status scale_targets(struct hr_sparse_run *run,
-                                    const struct hr_checkpoint *checkpoint)
-{
-    const bool standard = hr_choices_of(&run->options).target_scale == HR_TARGETS_STANDARD;
-    if (!checkpoint)
-        return hr_target_scale_measure(run->dataset, standard, &run->scale);
-    HR_TRY(hr_target_scale_get(checkpoint, &run->scale));
-    return hr_target_scale_apply(run->dataset, &run->scale);
-}
-
 static enum hr_status make_problem(struct hr_sparse_run *run,
                                    const struct hr_checkpoint *checkpoint)
 {
@@ -526,7 +516,9 @@ static enum hr_status make_problem(struct hr_sparse_run *run,
     if (run->problem.model != HR_SPARSE_LINEAR)
         return HR_OK;
     run->problem.scale = &run->scale;
-    return scale_targets(run, checkpoint);
+    return hr_target_scale_begin(run->dataset, checkpoint,
+                                 hr_choices_of(&run->options).target_scale == HR_TARGETS_STANDARD,
+                                 &run->scale);
 }
 
 static enum hr_status train(struct hr_sparse_run *run, struct hr_resume *resume)

@@ -41,7 +41,7 @@ static void the_training_samples_have_mean_0_and_deviation_1(void **state)
 {
     (void)state;
     struct hr_target_scale scale;
-    CHECK_OK(hr_target_scale_measure(&dataset, true, &scale));
+    CHECK_OK(hr_target_scale_begin(&dataset, NULL, true, &scale));
     for (size_t k = 0; k < K; k++) {
         double sum = 0, squares = 0;
         for (size_t i = 0; i < TRAIN; i++) {
@@ -63,9 +63,9 @@ static void test_samples_decide_nothing(void **state)
 {
     (void)state;
     struct hr_target_scale before, after;
-    CHECK_OK(hr_target_scale_measure(&dataset, true, &before));
+    CHECK_OK(hr_target_scale_begin(&dataset, NULL, true, &before));
     values[rows[N - 1] * K] += 1e6;
-    CHECK_OK(hr_target_scale_measure(&dataset, true, &after));
+    CHECK_OK(hr_target_scale_begin(&dataset, NULL, true, &after));
     assert_memory_equal(before.mean, after.mean, K * sizeof *before.mean);
     assert_memory_equal(before.deviation, after.deviation, K * sizeof *before.mean);
     fill(NULL);
@@ -83,7 +83,7 @@ static void what_is_put_into_a_file_is_got_from_it(void **state)
     checkpoint->model.metadata = metadata;
     CHECK_OK(hr_target_scale_get(checkpoint, &got));
     assert_int_equal(got.count, 0);
-    CHECK_OK(hr_target_scale_measure(&dataset, true, &scale));
+    CHECK_OK(hr_target_scale_begin(&dataset, NULL, true, &scale));
     assert_int_equal(hr_target_scale_entries(&scale), 1 + K);
     hr_target_scale_put(&scale, &checkpoint->model);
     assert_int_equal(checkpoint->model.nmetadata, 1 + K);
@@ -111,7 +111,7 @@ static void errors_are_those_of_naive_sums(void **state)
     double sums[2 * K] = {0}, r2 = 0, rmse = 0, mae = 0;
     struct hr_fit each[K];
     const struct hr_split *test = &dataset.test;
-    CHECK_OK(hr_target_scale_measure(&dataset, true, &scale));
+    CHECK_OK(hr_target_scale_begin(&dataset, NULL, true, &scale));
     for (size_t i = 0; i < (N - TRAIN) * K; i++)
         outputs[i] = (float)sin((double)i);
     hr_fit_add(&scale, &dataset.targets, 60, outputs, test->labels, sums);

@@ -120,7 +120,7 @@ static void is_near(const struct hr_train_options *options, const struct hr_data
     struct hr_target_scale scale;
     struct hr_checkpoint checkpoint;
     double w[FEATURES], largest = 0;
-    CHECK_OK(hr_target_scale_measure(data, strcmp(options->target_scale, "none") != 0, &scale));
+    CHECK_OK(hr_target_scale_begin(data, NULL, strcmp(options->target_scale, "none") != 0, &scale));
     const double objective = solve(data, &scale, options->cost, w);
     const struct hr_fit fit = fit_of(data, &scale, w);
     struct hr_train_options saving = sparse_saving(*options, "ckpt");
