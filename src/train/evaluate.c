@@ -45,12 +45,6 @@ enum hr_status hr_final_test_prepare(struct hr_run *run)
     return HR_OK;
 }
 
-size_t hr_final_test_bytes(const struct hr_run *run)
-{
-    const struct hr_dataset *dataset = run->final_test.dataset;
-    return dataset ? hr_train_job_blocks(dataset) * sizeof(struct hr_eval_cell) : 0;
-}
-
 static enum hr_status test_main(void *arg, size_t rank)
 {
     const struct hr_train_job *job = arg;
@@ -101,7 +95,7 @@ static enum hr_status take_answers(const struct hr_run *run, const struct hr_tra
     result->answers = malloc((count + 1) * sizeof *result->answers);
     if (!result->answers)
         return hr_fail(HR_E_NOMEM, "no memory for %zu answers", count);
-    memcpy(result->answers, job->answers, count * sizeof *result->answers);
+    memcpy(result->answers, job->tested.answers, count * sizeof *result->answers);
     result->nanswers = count;
     return HR_OK;
 }
@@ -134,11 +128,7 @@ enum hr_status hr_final_test(struct hr_run *run)
     *job = run->job;
     job->pipeline = NULL;
     job->dataset = test->dataset;
-    job->cells = test->cells;
-    job->errors = test->errors;
-    job->answers = test->answers;
-    job->outputs = test->outputs;
-    job->neval = hr_train_job_blocks(job->dataset);
+    job->tested = test->tested;
     HR_TRY(run_rank(run));
     const struct hr_measured measured = hr_train_job_measured(job);
     result->test_loss = measured.loss;

@@ -752,7 +752,6 @@ enum hr_status hr_run_prepare(struct hr_run *run)
     HR_TRY(hr_conditions_open(&run->job));
     HR_TRY(hr_pipeline_setup_time(&run->job));
     HR_TRY(hr_calibrate_check(&run->job));
-    run->job.neval = hr_train_job_blocks(run->job.dataset);
     HR_TRY(set_up_leader(run));
     hr_state_describe(run);
     shared->weights = calloc(2 * shared->workers, sizeof *shared->weights);

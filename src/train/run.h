@@ -46,8 +46,6 @@ HR_CHECKED enum hr_status hr_memory_take(struct hr_run *run);
 /* --- evaluate.c: the test set, read once, where a validation split was held out */
 /* With --validation X part job.dataset. HR_E_USAGE, HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_final_test_prepare(struct hr_run *run);
-/* Of its cells in the segment. */
-size_t hr_final_test_bytes(const struct hr_run *run);
 /* Behind hr_result_fill: what the final weights come to on the test set, where it has not been read
  * yet, and the answers, where they are wanted. An interrupted run leaves it to the one that goes
  * on. */

@@ -12,6 +12,7 @@
 #include "server/server.h"
 #include "server/staleness.h"
 #include "session/carve.h"
+#include "session/class_scores.h"
 #include "session/saved.h"
 #include "strategy/compression.h"
 #include "strategy/lost_batches.h"
@@ -253,23 +254,28 @@ static enum hr_status count_groups(const struct hr_run *run, struct group_bytes 
                : HR_OK;
 }
 
-/* What was predicted of the split that is measured at cuts; then of the test set that is read once,
- * where that is another one. */
-static void lay_out_answers(struct hr_run *run, struct hr_carver *to)
+static void *carve_tested(struct hr_carver *to, size_t bytes, bool at_cuts)
 {
-    struct hr_train_job *job = &run->job;
-    struct hr_final_test *test = &run->final_test;
-    job->answers = hr_carve(to, counts, hr_answers_bytes(job->dataset));
-    all_alike(to, words_for_first);
-    job->outputs = hr_carve(to, counts, hr_ranked_bytes(job->model, job->dataset));
-    all_alike(to, words_for_first);
-    job->errors = hr_carve(to, counts, hr_measured_bytes(job->dataset));
-    all_alike(to, words_for_first);
-    if (!test->dataset)
-        return;
-    test->answers = hr_carve(to, counts, hr_answers_bytes(test->dataset));
-    test->outputs = hr_carve(to, counts, hr_ranked_bytes(job->model, test->dataset));
-    test->errors = hr_carve(to, counts, hr_measured_bytes(test->dataset));
+    void *at = hr_carve(to, counts, bytes);
+    if (at_cuts)
+        all_alike(to, words_for_first);
+    return at;
+}
+
+/* What is measured of a test split at cuts, or once, when all ranks have ended. */
+static void lay_out_tested(struct hr_carver *to, const struct hr_model *model,
+                           const struct hr_dataset *dataset, bool at_cuts, struct hr_tested *out)
+{
+    const size_t blocks = hr_train_job_blocks(dataset), outputs = hr_model_outputs(model);
+    const size_t samples = dataset->test.count, targets = dataset->targets.count;
+    const size_t answers = targets || dataset->tokens.context ? 0 : samples;
+    const size_t ranked = hr_class_scores_rank(dataset->classes, outputs) ? samples * outputs : 0;
+    const size_t errors = targets ? (blocks + 1) * 2 * targets : 0;
+    out->nblocks = blocks;
+    out->cells = carve_tested(to, blocks * sizeof *out->cells, at_cuts);
+    out->answers = carve_tested(to, answers * sizeof *out->answers, at_cuts);
+    out->outputs = carve_tested(to, ranked * sizeof *out->outputs, at_cuts);
+    out->errors = carve_tested(to, errors * sizeof *out->errors, at_cuts);
 }
 
 static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
@@ -296,10 +302,9 @@ static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
     shared->active = hr_carve(
         to, counts, sizeof *shared->active + shared->workers * sizeof *shared->active->rank);
     lay_out_staleness(shared, to);
-    run->job.cells = hr_carve(to, counts, run->job.neval * sizeof *run->job.cells);
-    all_alike(to, words_for_first);
-    run->final_test.cells = hr_carve(to, counts, hr_final_test_bytes(run));
-    lay_out_answers(run, to);
+    lay_out_tested(to, run->job.model, run->job.dataset, true, &run->job.tested);
+    if (run->final_test.dataset)
+        lay_out_tested(to, run->job.model, run->final_test.dataset, false, &run->final_test.tested);
     leader->cuts.curve = hr_carve(to, counts, leader->cuts.curve_room * sizeof *leader->cuts.curve);
     lay_out_parts(to, copy, shared, &shared->snapshot);
     run->saver.copy = hr_carve(to, copy, hr_save_copy_bytes(&run->saver));

@@ -492,7 +492,7 @@ static enum hr_status evaluate(void *arg, size_t rank, struct hr_compute_buffers
 static enum hr_status evaluate_all(struct hr_serial *serial)
 {
     const struct hr_active *active = serial->shared->active;
-    const size_t blocks = serial->drive->job->neval,
+    const size_t blocks = serial->drive->job->tested.nblocks,
                  parts = active->n < blocks ? active->n : blocks;
     for (size_t s = 0; s < parts; s++)
         HR_TRY(hr_pool_submit(serial->pool, evaluate, serial, active->rank[s], 0));

@@ -25,10 +25,7 @@
 struct hr_final_test {
     struct hr_held_out held_out;      /* its dataset is job.dataset */
     const struct hr_dataset *dataset; /* whose test split it is; NULL: no samples are held out */
-    struct hr_eval_cell *cells;       /* its blocks, in the segment */
-    double *errors;                   /* as those of job */
-    uint32_t *answers;
-    float *outputs;
+    struct hr_tested tested;
     struct hr_train_job job; /* of the rank that reads it: the run's, but for these */
 };
 

@@ -31,6 +31,17 @@ struct hr_eval_cell {
     uint64_t correct;
 };
 
+/* What an evaluation leaves of the test split, in the segment. */
+struct hr_tested {
+    struct hr_eval_cell *cells; /* (nblocks) block r, r + group_size, ... is that of rank r */
+    size_t nblocks;
+    uint32_t *answers; /* (test samples) of the last one, of classes; */
+    float *outputs;    /* and where these are two and ranked (session/class_scores.h), (test
+                        * samples, outputs of the model) */
+    double *errors;    /* (nblocks + 1, 2, targets) of each block, as hr_fit_add sums them; the last
+                        * is for their sum (worker.h) */
+};
+
 /* Where training samples are read from. */
 enum hr_reads {
     HR_READS_MEMORY,    /* or from a file that fits into it */
@@ -66,19 +77,12 @@ struct hr_train_job {
     enum hr_status (*tend)(void *arg); /* the launcher's share in it, at each look; or NULL */
     void *machines_arg;                /* of barrier and tend */
     struct hr_buffer_pool
-        *pool;                  /* the driver's: what workers compute in, one after the other; NULL:
+        *pool;                /* the driver's: what workers compute in, one after the other; NULL:
                                   * each has its own (compute_buffers.h) */
-    uint64_t begins_with;       /* digest64 of the weights that the run begins with */
-    const struct hr_cut *cut;   /* what the leader says at a cut */
-    struct hr_eval_cell *cells; /* (neval) in the segment; block r, r + group_size, ... is that of
-                                   rank r of the group */
-    size_t neval;
-    uint32_t *answers; /* (test samples) in the segment: of the last evaluation, of classes; */
-    float *outputs;    /* and where these are two and ranked (session/class_scores.h), (test
-                        * samples, outputs of the model) */
-    struct hr_target_scale values; /* owned; of a regression */
-    double *errors; /* (neval + 1, 2, targets) in the segment: of each block, as hr_fit_add sums
-                     * them; the last is for their sum (worker.h) */
+    uint64_t begins_with;     /* digest64 of the weights that the run begins with */
+    const struct hr_cut *cut; /* what the leader says at a cut */
+    struct hr_tested tested;
+    struct hr_target_scale values;   /* owned; of a regression */
     struct hr_best_weights best;     /* in the segment, with --early-stop */
     struct hr_pipeline_timer *timer; /* owned: in virtual time, of a pipeline; or NULL */
     struct hr_pipeline *pipeline; /* owned: each worker is the first of several stages; or NULL */

@@ -21,11 +21,11 @@
 static struct hr_fit fit_of_values(const struct hr_train_job *job)
 {
     const size_t sums = 2 * job->values.count;
-    double *all = job->errors + job->neval * sums;
+    double *all = job->tested.errors + job->tested.nblocks * sums;
     memset(all, 0, sums * sizeof *all);
-    for (size_t block = 0; block < job->neval; block++)
+    for (size_t block = 0; block < job->tested.nblocks; block++)
         for (size_t i = 0; i < sums; i++)
-            all[i] += job->errors[block * sums + i];
+            all[i] += job->tested.errors[block * sums + i];
     return hr_fit_of(&job->dataset->targets, &job->dataset->test, all, NULL);
 }
 
@@ -36,8 +36,8 @@ static struct hr_fit fit_of_classes(const struct hr_train_job *job)
                                          .noutputs = hr_model_outputs(job->model),
                                          .labels = job->dataset->test.labels,
                                          .rows = job->dataset->test.chosen,
-                                         .answers = job->answers,
-                                         .outputs = job->outputs};
+                                         .answers = job->tested.answers,
+                                         .outputs = job->tested.outputs};
     return hr_fit_of_classes(&answered);
 }
 
@@ -46,9 +46,9 @@ struct hr_measured hr_train_job_measured(const struct hr_train_job *job)
     const double tests = (double)job->dataset->test.count;
     double sum = 0;
     uint64_t correct = 0;
-    for (size_t block = 0; block < job->neval; block++) {
-        sum += job->cells[block].loss_sum;
-        correct += job->cells[block].correct;
+    for (size_t block = 0; block < job->tested.nblocks; block++) {
+        sum += job->tested.cells[block].loss_sum;
+        correct += job->tested.cells[block].correct;
     }
     if (job->values.count)
         return (struct hr_measured){sum / tests, (double)NAN, fit_of_values(job)};
@@ -56,27 +56,6 @@ struct hr_measured hr_train_job_measured(const struct hr_train_job *job)
         return (struct hr_measured){sum / tests, (double)NAN,
                                     hr_fit_of_text(&job->dataset->test, sum / tests)};
     return (struct hr_measured){sum / tests, (double)correct / tests, fit_of_classes(job)};
-}
-
-size_t hr_measured_bytes(const struct hr_dataset *dataset)
-{
-    if (!dataset->targets.count)
-        return 0;
-    return (hr_train_job_blocks(dataset) + 1) * 2 * dataset->targets.count * sizeof(double);
-}
-
-size_t hr_answers_bytes(const struct hr_dataset *dataset)
-{
-    const bool answers = !dataset->targets.count && !dataset->tokens.context;
-    return answers ? dataset->test.count * sizeof(uint32_t) : 0;
-}
-
-size_t hr_ranked_bytes(const struct hr_model *model, const struct hr_dataset *dataset)
-{
-    const size_t outputs = hr_model_outputs(model);
-    return hr_class_scores_rank(dataset->classes, outputs)
-               ? dataset->test.count * outputs * sizeof(float)
-               : 0;
 }
 
 /* Its view of the group of the active workers. */
@@ -456,9 +435,9 @@ static void keep_answers(struct hr_train_worker *self, size_t first, size_t n, d
     }
     if (job->dataset->tokens.context)
         return;
-    hr_workspace_answers(workspace, n, job->answers + first);
+    hr_workspace_answers(workspace, n, job->tested.answers + first);
     if (hr_class_scores_rank(job->dataset->classes, outputs))
-        memcpy(job->outputs + first * outputs, out, n * outputs * sizeof *out);
+        memcpy(job->tested.outputs + first * outputs, out, n * outputs * sizeof *out);
 }
 
 /* Test samples [first, first + count), in pieces that fit the workspace. */
@@ -486,22 +465,22 @@ static void evaluate_blocks(struct hr_train_worker *self)
     const struct hr_train_job *job = self->job;
     const size_t tests = job->dataset->test.count;
     hr_workspace_lend(self->buffers->workspace, NULL, NULL);
-    for (size_t block = self->worker.group_rank; block < job->neval;
+    for (size_t block = self->worker.group_rank; block < job->tested.nblocks;
          block += self->worker.group_size) {
         const size_t first = block * HR_EVAL_BLOCK;
         const size_t count = hr_min_size(HR_EVAL_BLOCK, tests - first);
         const size_t sums = 2 * job->values.count;
-        double *errors = job->errors + block * sums;
+        double *errors = job->tested.errors + block * sums;
         if (sums)
             memset(errors, 0, sums * sizeof *errors);
         const struct hr_batch_result result = evaluate_block(self, first, count, errors);
-        job->cells[block] = (struct hr_eval_cell){result.loss_sum, result.correct};
+        job->tested.cells[block] = (struct hr_eval_cell){result.loss_sum, result.correct};
     }
 }
 
 enum hr_status hr_train_worker_evaluate(struct hr_train_worker *self)
 {
-    if (self->worker.group_rank >= self->job->neval) /* nothing is left for it */
+    if (self->worker.group_rank >= self->job->tested.nblocks) /* nothing is left for it */
         return HR_OK;
     HR_TRY(train_worker_sit(self));
     evaluate_blocks(self);

@@ -33,12 +33,6 @@ struct hr_measured {
 
 struct hr_measured hr_train_job_measured(const struct hr_train_job *job);
 
-/* Bytes of the errors of a data set's blocks (job.h); 0 where classes are predicted. */
-size_t hr_measured_bytes(const struct hr_dataset *dataset);
-/* Of its answers, and of its outputs where the model ranks two classes; 0 where values are. */
-size_t hr_answers_bytes(const struct hr_dataset *dataset);
-size_t hr_ranked_bytes(const struct hr_model *model, const struct hr_dataset *dataset);
-
 /* Where a stage of a stream makes its updates (staged.h). */
 struct hr_streamed_stage {
     const struct hr_train_job *job;

@@ -71,13 +71,14 @@ static void open_stage(struct stage *stage, const struct hr_train_options *optio
                                 .end = 2 * SAMPLES / BATCH}},
         .cell = {.loss_sum = 3, .correct = 2},
     };
-    stage->job = (struct hr_train_job){
-        .shared = &stage->shared, .dataset = run_digits(), .cells = &stage->cell, .neval = 1};
+    stage->job = (struct hr_train_job){.shared = &stage->shared,
+                                       .dataset = run_digits(),
+                                       .tested = {.cells = &stage->cell, .nblocks = 1}};
     CHECK_OK(hr_model_create("flatten, dense 10", stage->job.dataset->shape, 10, &stage->model));
     stage->answers = calloc(stage->job.dataset->test.count, sizeof *stage->answers);
     assert_non_null(stage->answers);
     stage->job.model = stage->model;
-    stage->job.answers = stage->answers;
+    stage->job.tested.answers = stage->answers;
     stage->leader = (struct hr_leader){
         .cuts = {.schedule = &stage->shared.schedule, .curve_room = ROOM, .saves = true},
         .job = &stage->job};
