@@ -30,8 +30,8 @@ ROOMS = {
     "options": ["options"],
     "train": ["session", "sparse", "stages", "worker", "drive", "serial", "virtual", "state", "train"],
     "model": ["net", "predict", "sample", "export"],
-    "show": ["report", "verdict", "json", "metrics", "page", "plot", "timeline", "watch"],
-    "experiment": ["compare", "forecast", "policy", "gate", "bench", "verify"],
+    "show": ["report", "verdict", "json", "metrics", "page", "plot", "timeline"],
+    "experiment": ["watch", "compare", "forecast", "policy", "gate", "bench", "verify"],
     "cli": ["manual", "cli"],
 }
 ORDER = [folder for folders in ROOMS.values() for folder in folders]
