@@ -155,12 +155,9 @@ static void rings_print(FILE *out, const struct hr_topology *topology, const str
 
 /* --- what bench links shows, as JSON: fields are only ever added --- */
 
-static json_t *steps(const struct hr_walk *walk)
+static json_t *step_json(const void *steps, size_t s)
 {
-    json_t *array = json_array();
-    for (size_t s = 0; s < walk->nsteps; s++)
-        hr_json_append(&array, hr_json_number(hr_ps_seconds(walk->step_ps[s])));
-    return array;
+    return hr_json_number(hr_ps_seconds(((const int64_t *)steps)[s]));
 }
 
 /* Channels that carried something. */
@@ -171,78 +168,69 @@ static json_t *channels(const struct hr_walk *walk)
     for (size_t c = 0; c < walk->links.nchannels; c++) {
         const struct hr_channel *channel = &walk->links.channel[c];
         if (channel->messages)
-            hr_json_append(&array,
-                           json_pack("{so so so so}", "link",
-                                     hr_json_text(hr_channel_name(walk->links.topology, c, name)),
-                                     "bytes", hr_json_count(channel->bytes), "messages",
-                                     hr_json_count(channel->messages), "busy_seconds",
-                                     hr_json_number(hr_ps_seconds(channel->busy_ps))));
+            hr_json_append(
+                &array,
+                hr_json_object("link", HR_JSON(hr_channel_name(walk->links.topology, c, name)),
+                               HR_OF(channel, bytes), HR_OF(channel, messages), "busy_seconds",
+                               HR_JSON(hr_ps_seconds(channel->busy_ps)), NULL));
     }
     return array;
 }
 
-static json_t *row_object(const struct hr_links_table *table, const struct hr_links_row *row)
+static json_t *row_json(const void *of, size_t i)
 {
+    const struct hr_links_table *table = of;
+    const struct hr_links_row *row = &table->row[i];
     char busiest[HR_CHANNEL_NAME];
     const struct hr_walk *walk = &row->walk;
     hr_channel_name(walk->links.topology, hr_links_busiest(&walk->links), busiest);
-    return json_pack(
-        "{ss so so so so so so so so so so so so so so so so}", "op", "links", "algorithm",
-        hr_json_text(row->algorithm), "topology", hr_json_text(table->name), "root",
-        hr_json_text(table->root), "workers", hr_json_count(table->workers), "bytes",
-        hr_json_count(table->bytes), "steps", hr_json_count(walk->nsteps), "seconds",
-        hr_json_number(hr_ps_seconds(walk->ps)), "textbook_seconds",
-        hr_json_number(row->textbook_s), "textbook_formula", hr_json_text_or_null(row->formula),
-        "messages", hr_json_count(walk->messages), "bytes_sent", hr_json_count(walk->bytes),
-        "busiest", hr_json_text(busiest), "step_seconds", steps(walk), "links", channels(walk),
-        "emulated_seconds", hr_json_number(table->slower > 0 ? row->emulated_s : NAN), "slower",
-        hr_json_number(table->slower > 0 ? table->slower : NAN));
+    return hr_json_object(
+        "op", HR_JSON("links"), HR_OF(row, algorithm), "topology", HR_JSON(table->name),
+        HR_OF(table, root), HR_OF(table, workers), HR_OF(table, bytes), "steps",
+        HR_JSON(walk->nsteps), "seconds", HR_JSON(hr_ps_seconds(walk->ps)), "textbook_seconds",
+        HR_JSON(row->textbook_s), "textbook_formula", hr_json_text_or_null(row->formula),
+        HR_OF(walk, messages), "bytes_sent", HR_JSON(walk->bytes), "busiest", HR_JSON(busiest),
+        "step_seconds", hr_json_list(walk->nsteps, step_json, walk->step_ps), "links",
+        channels(walk), "emulated_seconds",
+        hr_json_number(table->slower > 0 ? row->emulated_s : NAN), "slower",
+        hr_json_number(table->slower > 0 ? table->slower : NAN), NULL);
 }
 
-/* The same as {"rows": [...]} (json/value.h). */
-static json_t *json_links(const struct hr_links_table *table)
-{
-    json_t *array = json_array();
-    for (size_t i = 0; i < table->n; i++)
-        hr_json_append(&array, row_object(table, &table->row[i]));
-    return json_pack("{so}", "rows", array);
-}
-
-static json_t *json_sweep(const struct hr_sweep *sweep)
+static json_t *sweep_json(const struct hr_sweep *sweep)
 {
     json_t *array = json_array();
     for (size_t s = 0; s < HR_SWEEP_SERVERS; s++)
         for (size_t m = 0; m < HR_SWEEP_WORKERS; m++)
-            hr_json_append(&array, json_pack("{ss so so so so so so}", "op", "server_round",
-                                             "workers", hr_json_count(m + 1), "servers",
-                                             hr_json_count(sweep->servers[s]), "bytes",
-                                             hr_json_count(sweep->bytes), "seconds",
-                                             hr_json_number(sweep->seconds[m][s]), "slope_seconds",
-                                             hr_json_number(sweep->slope_s[s]), "law_slope_seconds",
-                                             hr_json_number(sweep->law_s[s])));
-    return json_pack("{so}", "rows", array);
+            hr_json_append(
+                &array, hr_json_object("op", HR_JSON("server_round"), "workers", HR_JSON(m + 1),
+                                       "servers", HR_JSON(sweep->servers[s]), HR_OF(sweep, bytes),
+                                       "seconds", HR_JSON(sweep->seconds[m][s]), "slope_seconds",
+                                       HR_JSON(sweep->slope_s[s]), "law_slope_seconds",
+                                       HR_JSON(sweep->law_s[s]), NULL));
+    return array;
 }
 
-static json_t *order_of(const struct hr_topology *topology, const struct hr_rings *rings, size_t i)
+static json_t *rings_json(const struct hr_topology *topology, const struct hr_rings *rings)
 {
     json_t *array = json_array();
-    for (size_t k = 0; k < rings->nranks; k++) {
-        const size_t node = topology->rank_node[hr_rings_order(rings, i)[k]];
-        hr_json_append(&array, hr_json_text(topology->node[node].name));
+    for (size_t i = 0; i < rings->n; i++) {
+        json_t *order = json_array();
+        for (size_t k = 0; k < rings->nranks; k++) {
+            const size_t node = topology->rank_node[hr_rings_order(rings, i)[k]];
+            hr_json_append(&order, hr_json_text(topology->node[node].name));
+        }
+        hr_json_append(&array, hr_json_object("op", HR_JSON("ring"), "order", order, "lanes",
+                                              HR_JSON(rings->lanes[i]), "bandwidth_gbs",
+                                              HR_JSON(rings->bandwidth[i] * 1e-9),
+                                              HR_OF(rings, complete), NULL));
     }
     return array;
 }
 
-static json_t *json_rings(const struct hr_topology *topology, const struct hr_rings *rings)
+/* {"rows": [...]}, of whatever was asked for. */
+static enum hr_status publish(const struct hr_cli *cli, json_t *rows)
 {
-    json_t *array = json_array();
-    for (size_t i = 0; i < rings->n; i++)
-        hr_json_append(&array, json_pack("{ss so so so sb}", "op", "ring", "order",
-                                         order_of(topology, rings, i), "lanes",
-                                         hr_json_count(rings->lanes[i]), "bandwidth_gbs",
-                                         hr_json_number(rings->bandwidth[i] * 1e-9), "complete",
-                                         rings->complete));
-    return json_pack("{so}", "rows", array);
+    return hr_publish(cli, NULL, hr_json_object("rows", rows, NULL));
 }
 
 enum {
@@ -503,7 +491,7 @@ static enum hr_status show_table(struct links *links)
     HR_TRY(add_asked(links));
     if (hr_cli_speaks(links->cli))
         links_print(stdout, &links->table);
-    return hr_publish(links->cli, NULL, json_links(&links->table));
+    return publish(links->cli, hr_json_list(links->table.n, row_json, &links->table));
 }
 
 /* --- the other two --- */
@@ -516,7 +504,7 @@ static enum hr_status show_rings(struct links *links)
     if (hr_cli_speaks(links->cli))
         rings_print(stdout, &links->topology, &rings);
     if (status == HR_OK)
-        status = hr_publish(links->cli, NULL, json_rings(&links->topology, &rings));
+        status = publish(links->cli, rings_json(&links->topology, &rings));
     hr_rings_fini(&rings);
     return status;
 }
@@ -544,7 +532,7 @@ static enum hr_status show_sweep(const struct links *links)
         HR_TRY(sweep_servers(links, &sweep, s));
     if (hr_cli_speaks(links->cli))
         sweep_print(stdout, &sweep);
-    return hr_publish(links->cli, NULL, json_sweep(&sweep));
+    return publish(links->cli, sweep_json(&sweep));
 }
 
 enum hr_status hr_bench_links(struct hr_cli *cli)

@@ -177,66 +177,59 @@ static enum hr_status pipelines_print_one(FILE *out, const struct hr_pipelines_o
 
 /* --- what bench pipeline shows, as JSON: fields are only ever added --- */
 
-static json_t *measured_object(const struct hr_pipelines_measured *m)
+static json_t *measured_json(const struct hr_pipelines_measured *m)
 {
     if (!m->rounds)
         return json_null();
-    return json_pack(
-        "{so so so so so so so}", "rounds", hr_json_count(m->rounds), "bubble",
-        hr_json_number(m->bubble), "bubble_least", hr_json_number(m->least), "bubble_most",
-        hr_json_number(m->most), "samples_per_s", hr_json_number(m->samples_per_s), "tokens_per_s",
-        m->tokens ? hr_json_number(hr_rate_shown(m->samples_per_s, m->tokens)) : json_null(),
-        "speed_up", hr_json_number(m->speed_up));
+    return hr_json_object(HR_OF(m, rounds), HR_OF(m, bubble), "bubble_least", HR_JSON(m->least),
+                          "bubble_most", HR_JSON(m->most), HR_OF(m, samples_per_s), "tokens_per_s",
+                          m->tokens ? hr_json_number(hr_rate_shown(m->samples_per_s, m->tokens))
+                                    : json_null(),
+                          HR_OF(m, speed_up), NULL);
 }
 
-static json_t *row_object(const struct hr_pipelines_row *row)
+static json_t *row_json(const void *rows, size_t i)
 {
+    const struct hr_pipelines_row *row = (const struct hr_pipelines_row *)rows + i;
     const struct hr_pipeline_shape *shape = &row->shape;
-    return json_pack(
-        "{ss ss so so so so so so so so so so so}", "op", "pipeline", "schedule",
-        row->schedule->name, "stages", hr_json_count(shape->stages), "micro_batches",
-        hr_json_count(shape->micro_batches), "chunks", hr_json_count(shape->chunks), "makespan",
-        hr_json_number(row->makespan), "speed_up", hr_json_number(1 / row->makespan), "bubble",
-        hr_json_number(row->bubble), "bubble_formula", hr_json_number(row->schedule->bubble(shape)),
-        "stored", hr_json_count(row->stored), "balance", hr_json_number(row->balance), "messages",
-        hr_json_count(row->messages), "measured", measured_object(&row->measured));
+    return hr_json_object(
+        "op", HR_JSON("pipeline"), "schedule", HR_JSON(row->schedule->name), HR_OF(shape, stages),
+        HR_OF(shape, micro_batches), HR_OF(shape, chunks), HR_OF(row, makespan), "speed_up",
+        HR_JSON(1 / row->makespan), HR_OF(row, bubble), "bubble_formula",
+        HR_JSON(row->schedule->bubble(shape)), HR_OF(row, stored), HR_OF(row, balance),
+        HR_OF(row, messages), "measured", measured_json(&row->measured), NULL);
 }
 
 /* Of an asynchronous schedule; null of the others. */
-static json_t *staleness_object(const struct hr_pipelines_one *one, size_t r)
+static json_t *staleness_json(const struct hr_pipelines_one *one, size_t r)
 {
     const struct hr_pipeline_schedule *schedule = one->row->schedule;
     const struct hr_pipeline_shape *shape = &one->row->shape;
     if (schedule->synchronous)
         return json_null();
-    return json_pack("{so so so}", "versions", hr_json_count(schedule->versions(shape, r)),
-                     "forward", hr_json_count(schedule->staleness(shape, r, HR_FORWARD)),
-                     "backward", hr_json_count(schedule->staleness(shape, r, HR_BACKWARD)));
+    return hr_json_object("versions", HR_JSON(schedule->versions(shape, r)), "forward",
+                          HR_JSON(schedule->staleness(shape, r, HR_FORWARD)), "backward",
+                          HR_JSON(schedule->staleness(shape, r, HR_BACKWARD)), NULL);
 }
 
-static json_t *rank_object(const struct hr_pipelines_one *one, size_t r)
+static json_t *rank_json(const void *of, size_t r)
 {
+    const struct hr_pipelines_one *one = of;
     const struct hr_rank_walk *rank = &one->walk->rank[r];
-    const double idle = (double)rank->idle / (double)one->walk->makespan;
-    return json_pack("{so so so so so so}", "stage", hr_json_count(r), "layers",
-                     hr_json_text(one->rank[r].layers), "madds_share",
-                     hr_json_number(one->rank[r].share), "idle_share", hr_json_number(idle),
-                     "stored", hr_json_count(rank->stored), "staleness", staleness_object(one, r));
+    return hr_json_object("stage", HR_JSON(r), HR_OF(&one->rank[r], layers), "madds_share",
+                          HR_JSON(one->rank[r].share), "idle_share",
+                          HR_JSON((double)rank->idle / (double)one->walk->makespan),
+                          HR_OF(rank, stored), "staleness", staleness_json(one, r), NULL);
 }
 
-/* The same as {"model", "madds", "rows": [...], "ranks": [...]}, the last
- * where there is `one`. */
+/* {"model", "madds", "rows": [...], "ranks": [...]}, the last of `one`. */
 static json_t *json_pipelines(const struct hr_pipelines_table *table,
                               const struct hr_pipelines_one *one)
 {
-    json_t *rows = json_array(), *ranks = json_array();
-    for (size_t i = 0; i < table->n; i++)
-        hr_json_append(&rows, row_object(&table->row[i]));
-    for (size_t r = 0; one && r < one->row->shape.stages; r++)
-        hr_json_append(&ranks, rank_object(one, r));
-    return json_pack(
-        "{so so so so}", "model", table->model ? hr_json_text(table->model) : json_null(), "madds",
-        hr_json_number(table->model ? table->madds : NAN), "rows", rows, "ranks", ranks);
+    return hr_json_object("model", hr_json_text_or_null(table->model), "madds",
+                          hr_json_number(table->model ? table->madds : NAN), "rows",
+                          hr_json_list(table->n, row_json, table->row), "ranks",
+                          hr_json_list(one ? one->row->shape.stages : 0, rank_json, one), NULL);
 }
 
 /* --- in real time --- */
@@ -609,8 +602,8 @@ static void write_layers(const struct bench *bench, const struct hr_pipeline_sha
 static json_t *step_json(const char *title, const char *unit, size_t stages,
                          const struct hr_stage_span *span, size_t n)
 {
-    return json_pack("{ss so so so}", "title", title, "unit", hr_json_text_or_null(unit), "stages",
-                     hr_json_count(stages), "step", hr_json_spans(span, n));
+    return hr_json_object("title", HR_JSON(title), "unit", hr_json_text_or_null(unit), "stages",
+                          HR_JSON(stages), "step", hr_json_spans(span, n), NULL);
 }
 
 /* On paper, and behind it, where it was measured, the last step. */

@@ -284,78 +284,63 @@ void hr_forecast_say(FILE *out, const struct hr_forecast *forecast)
 
 /* --- a forecast for programs --- */
 
-static json_t *row_object(const struct hr_forecast_row *row)
+static json_t *row_json(const void *rows, size_t i)
 {
-    return json_pack(
-        "{ss so so so so so so so so so so so so sb sb}", "strategy", row->options.strategy,
-        "workers", hr_json_count(row->options.workers), "servers", hr_json_count(row->servers),
-        "batch_size", hr_json_count(row->options.batch_size), "global_batch",
-        hr_json_count(row->global_batch), "samples_per_s", hr_json_number(row->samples_per_s),
-        "samples_per_s_low", hr_json_number(row->low), "samples_per_s_high",
-        hr_json_number(row->high), "speedup", hr_json_number(row->speedup), "epoch_s",
-        hr_json_number(row->epoch_s), "memory_bytes", hr_json_count(row->memory),
-        "samples_cost_low", hr_json_number(row->cost_low), "samples_cost_high",
-        hr_json_number(row->cost_high), "timed", row->timed, "validated", row->validated);
+    const struct hr_forecast_row *row = (const struct hr_forecast_row *)rows + i;
+    return hr_json_object(
+        HR_OF(&row->options, strategy), HR_OF(&row->options, workers), HR_OF(row, servers),
+        HR_OF(&row->options, batch_size), HR_OF(row, global_batch), HR_OF(row, samples_per_s),
+        "samples_per_s_low", HR_JSON(row->low), "samples_per_s_high", HR_JSON(row->high),
+        HR_OF(row, speedup), HR_OF(row, epoch_s), "memory_bytes", HR_JSON(row->memory),
+        "samples_cost_low", HR_JSON(row->cost_low), "samples_cost_high", HR_JSON(row->cost_high),
+        HR_OF(row, timed), HR_OF(row, validated), NULL);
 }
 
-static json_t *anchor_object(const struct hr_anchor *anchor)
+static json_t *anchor_json(const void *anchors, size_t i)
 {
-    return json_pack("{ss so so so so}", "strategy", anchor->strategy, "workers",
-                     hr_json_count(anchor->workers), "servers", hr_json_count(anchor->servers),
-                     "gradient_s", hr_json_number(anchor->gradient), "spread",
-                     hr_json_number(anchor->spread));
+    const struct hr_anchor *anchor = (const struct hr_anchor *)anchors + i;
+    return hr_json_object(HR_OF(anchor, strategy), HR_OF(anchor, workers), HR_OF(anchor, servers),
+                          "gradient_s", HR_JSON(anchor->gradient), HR_OF(anchor, spread), NULL);
 }
 
-static json_t *timing_object(const struct hr_anchors *anchors)
+static json_t *timing_json(const struct hr_anchors *anchors)
 {
-    json_t *runs = json_array();
-    for (size_t i = 0; i < anchors->n; i++)
-        hr_json_append(&runs, anchor_object(&anchors->anchor[i]));
-    return json_pack("{so so so sb so}", "seconds", hr_json_number(anchors->seconds),
-                     "evaluation_s", hr_json_number(anchors->evaluation_s), "spread",
-                     hr_json_number(anchors->spread), "coarse", anchors->coarse, "runs", runs);
+    return hr_json_object(HR_OF(anchors, seconds), HR_OF(anchors, evaluation_s),
+                          HR_OF(anchors, spread), HR_OF(anchors, coarse), "runs",
+                          hr_json_list(anchors->n, anchor_json, anchors->anchor), NULL);
 }
 
-static json_t *noise_object(const struct hr_noise *noise, size_t step)
+static json_t *noise_json(const struct hr_noise *noise, size_t step)
 {
-    return json_pack("{so so so so so so so so}", "step", hr_json_count(step), "batches",
-                     hr_json_count(noise->batches), "batch_size", hr_json_count(noise->batch),
-                     "gradient_squared", hr_json_number(noise->gradient2), "trace",
-                     hr_json_number(noise->trace), "scale", hr_json_number(noise->scale), "low",
-                     hr_json_number(noise->low), "high", hr_json_number(noise->high));
+    return hr_json_object("step", HR_JSON(step), HR_OF(noise, batches), "batch_size",
+                          HR_JSON(noise->batch), "gradient_squared", HR_JSON(noise->gradient2),
+                          HR_OF(noise, trace), HR_OF(noise, scale), HR_OF(noise, low),
+                          HR_OF(noise, high), NULL);
 }
 
 static json_t *noise_list(const struct hr_noise_report *noise)
 {
     json_t *list = json_array();
-    int failed = !list;
     if (!noise->missing && noise->start.batches)
-        failed |= json_array_append_new(list, noise_object(&noise->start, 0));
+        hr_json_append(&list, noise_json(&noise->start, 0));
     if (!noise->missing && noise->steps)
-        failed |= json_array_append_new(list, noise_object(&noise->later, noise->steps));
-    if (!failed)
-        return list;
-    json_decref(list);
-    return NULL;
+        hr_json_append(&list, noise_json(&noise->later, noise->steps));
+    return list;
 }
 
-static json_t *conflicts_object(const struct hr_conflicts *c)
+static json_t *conflicts_json(const struct hr_conflicts *c)
 {
     if (!c->omega)
         return json_null();
-    return json_pack("{so so so so so}", "omega", hr_json_count(c->omega), "delta",
-                     hr_json_number(c->delta), "rho", hr_json_number(c->rho), "overlap",
-                     hr_json_number(c->overlap), "bound", hr_json_number(hr_forecast_bound(c, 1)));
+    return hr_json_object(HR_OF(c, omega), HR_OF(c, delta), HR_OF(c, rho), HR_OF(c, overlap),
+                          "bound", HR_JSON(hr_forecast_bound(c, 1)), NULL);
 }
 
 json_t *hr_forecast_json(const struct hr_forecast *forecast)
 {
-    json_t *rows = json_array();
-    for (size_t i = 0; i < forecast->n; i++)
-        hr_json_append(&rows, row_object(&forecast->rows[i]));
-    return json_pack("{sb so so so so so so so}", "simulated", forecast->simulated, "processors",
-                     hr_json_count(forecast->processors), "load", hr_json_number(forecast->load),
-                     "alone_samples_per_s", hr_json_number(forecast->alone), "timing",
-                     timing_object(&forecast->anchors), "noise", noise_list(&forecast->noise),
-                     "conflicts", conflicts_object(&forecast->conflicts), "rows", rows);
+    return hr_json_object(
+        HR_OF(forecast, simulated), HR_OF(forecast, processors), HR_OF(forecast, load),
+        "alone_samples_per_s", HR_JSON(forecast->alone), "timing", timing_json(&forecast->anchors),
+        "noise", noise_list(&forecast->noise), "conflicts", conflicts_json(&forecast->conflicts),
+        "rows", hr_json_list(forecast->n, row_json, forecast->rows), NULL);
 }

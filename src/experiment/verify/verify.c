@@ -184,23 +184,21 @@ void hr_verify_list(FILE *out, const struct hr_verify *verify)
         fprintf(out, "%-12s  %s\n", verify->row[i].check->name, verify->row[i].check->story);
 }
 
-static json_t *row_json(const struct hr_verify_row *row)
+static json_t *row_json(const void *of, size_t i)
 {
-    return json_pack("{ss ss ss so so ss so so so}", "check", row->check->name, "claim",
-                     row->check->story, "result", words[row->verdict], "cases",
-                     hr_json_count(row->cases), "compared", hr_json_count(row->compared), "of",
-                     row->check->what, "largest_error", hr_json_number(row->worst), "seconds",
-                     hr_json_number(row->seconds), "why", hr_json_text_or_null(row->why));
+    const struct hr_verify_row *row = &((const struct hr_verify *)of)->row[i];
+    return hr_json_object("check", HR_JSON(row->check->name), "claim", HR_JSON(row->check->story),
+                          "result", HR_JSON(words[row->verdict]), HR_OF(row, cases),
+                          HR_OF(row, compared), "of", HR_JSON(row->check->what), "largest_error",
+                          HR_JSON(row->worst), HR_OF(row, seconds), "why",
+                          hr_json_text_or_null(row->why), NULL);
 }
 
 json_t *hr_verify_json(const struct hr_verify *verify)
 {
-    json_t *list = json_array();
-    for (size_t i = 0; i < verify->n; i++)
-        json_array_append_new(list, row_json(&verify->row[i]));
-    return json_pack("{so so so so so so}", "seed", hr_json_count(verify->seed), "seconds",
-                     hr_json_number(verify->took), "checks", list, "hold",
-                     hr_json_count(hr_verify_count(verify, HR_CHECK_HOLDS)), "failed",
-                     hr_json_count(hr_verify_count(verify, HR_CHECK_FAILED)), "skipped",
-                     hr_json_count(hr_verify_count(verify, HR_CHECK_SKIPPED)));
+    return hr_json_object(HR_OF(verify, seed), "seconds", HR_JSON(verify->took), "checks",
+                          hr_json_list(verify->n, row_json, verify), "hold",
+                          HR_JSON(hr_verify_count(verify, HR_CHECK_HOLDS)), "failed",
+                          HR_JSON(hr_verify_count(verify, HR_CHECK_FAILED)), "skipped",
+                          HR_JSON(hr_verify_count(verify, HR_CHECK_SKIPPED)), NULL);
 }
