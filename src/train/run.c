@@ -80,12 +80,10 @@ static void begin_launcher(struct hr_run *run)
         .feed = &run->shared.feed,
         .by_staleness = run->shared.slows,
         .stop = &run->shared.dispenser->stop,
-        .workers = run->shared.workers,
         .seen = &run->shared.stats->seen,
         .seen_stride = sizeof *run->shared.stats,
         .max_seconds =
             run->drive.replay ? run->job.options->max_seconds : hr_run_seconds(run->job.options),
-        .save_seconds = run->job.options->checkpoint_every.seconds,
         .now_ns = run->drive.driver->now_ns,
         .clock = &run->drive,
         .saver = &run->saver,

@@ -119,19 +119,15 @@ static void set_range(const struct hr_forecast *forecast, struct hr_forecast_row
 
 static bool is_served(const struct hr_train_options *o)
 {
-    const struct hr_strategy *strategy;
-    return !hr_sparse_is_model(o->model) &&
-           hr_strategy_find(o->strategy, o->staleness, &strategy) == HR_OK &&
-           hr_strategy_is_served(strategy);
+    const struct hr_strategy *strategy = table_of(o);
+    return strategy && hr_strategy_is_served(strategy);
 }
 
 /* Workers whose batches make one update. */
 static bool shares_batch(const struct hr_train_options *o)
 {
-    const struct hr_strategy *strategy;
-    return !hr_sparse_is_model(o->model) &&
-           hr_strategy_find(o->strategy, o->staleness, &strategy) == HR_OK &&
-           strategy->shares_batch;
+    const struct hr_strategy *strategy = table_of(o);
+    return strategy && strategy->shares_batch;
 }
 
 static size_t batch_of(const struct hr_train_options *o)

@@ -211,9 +211,10 @@ static void report_writing(struct hr_launcher *launcher)
         launcher->observer->writing(launcher->observer->arg);
 }
 
-static int64_t nanoseconds(double seconds)
+/* --checkpoint-every of seconds. */
+static int64_t ns_between_saves(const struct hr_launcher *launcher)
 {
-    const double ns = seconds * (double)HR_NS_PER_SECOND;
+    const double ns = launcher->saver->options->checkpoint_every.seconds * (double)HR_NS_PER_SECOND;
     return ns < 1 ? 1 : ns > 0x1p61 ? (int64_t)1 << 61 : (int64_t)ns;
 }
 
@@ -221,7 +222,7 @@ void hr_launcher_begin(struct hr_launcher *launcher)
 {
     launcher->began_ns = launcher->now_ns(launcher->clock);
     begin_reports(launcher);
-    launcher->due_ns = launcher->began_ns + nanoseconds(launcher->save_seconds);
+    launcher->due_ns = launcher->began_ns + ns_between_saves(launcher);
 }
 
 static double seconds_so_far(const struct hr_launcher *launcher)
@@ -242,7 +243,7 @@ static uint64_t samples_so_far(const struct hr_launcher *launcher)
 {
     const unsigned char *first = (const unsigned char *)launcher->seen;
     uint64_t sum = 0;
-    for (size_t w = 0; w < launcher->workers; w++) {
+    for (size_t w = 0; w < launcher->saver->options->workers; w++) {
         const struct hr_atom64 *seen = (const void *)(first + w * launcher->seen_stride);
         const uint64_t counted = hr_atom64_load_relaxed(seen),
                        reported = reported_elsewhere(launcher, w);
@@ -364,7 +365,7 @@ static void let_go_on(struct hr_launcher *launcher, uint64_t asked)
     launcher->saves_seen = asked;
     /* Partner: hr_cut_may_arrive. */
     hr_atom64_store_release(&launcher->cuts->cut->saves_done, asked);
-    for (size_t w = 0; w < launcher->workers; w++)
+    for (size_t w = 0; w < launcher->saver->options->workers; w++)
         hr_bell_ring(&launcher->cuts->control->rank[w].bell);
 }
 
@@ -424,10 +425,10 @@ static void ask(const struct hr_launcher *launcher)
 void hr_launcher_mind_time(struct hr_launcher *launcher)
 {
     const bool waits = hr_launcher_writes(launcher) && !launcher->alone;
-    if (launcher->save_seconds <= 0 || !launcher->cuts->saves || waits)
+    if (launcher->saver->options->checkpoint_every.seconds <= 0 || !launcher->cuts->saves || waits)
         return;
     const int64_t now = launcher->now_ns(launcher->clock);
-    const int64_t every = nanoseconds(launcher->save_seconds);
+    const int64_t every = ns_between_saves(launcher);
     if (now < launcher->due_ns)
         return;
     ask(launcher);

@@ -91,11 +91,9 @@ struct hr_launcher {
     bool by_rows;           /* a record is of rows up to its index, at the rate of their epoch */
     bool rateless;          /* their steps have none */
     struct hr_atom32 *stop; /* enum hr_stop; partner: who begins a batch */
-    size_t workers;
     const struct hr_atom64 *seen; /* samples of the first worker so far; an estimate */
     size_t seen_stride;           /* bytes from one worker's to the next one's */
     double max_seconds;           /* of the run's clock; 0: any */
-    double save_seconds; /* between two saves (--checkpoint-every); 0: time asks for none */
     int64_t (*now_ns)(const void *clock);
     const void *clock;
     struct hr_saver *saver;
@@ -142,8 +140,8 @@ HR_CHECKED enum hr_status hr_launcher_tick(void *launcher);
 /* Tell the observer what has come to be since the last call. */
 void hr_launcher_report(struct hr_launcher *launcher);
 
-/* Ask for a save where it is time to (save_seconds). Of virtual time its driver asks before each
- * event; else a tick does. */
+/* Ask for a save where it is time to (--checkpoint-every). Of virtual time its driver asks before
+ * each event; else a tick does. */
 void hr_launcher_mind_time(struct hr_launcher *launcher);
 
 /* Is a checkpoint being written? Its end rings the launcher's bell. */

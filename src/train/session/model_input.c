@@ -179,18 +179,14 @@ enum hr_status hr_class_view_open(const struct hr_checkpoint *checkpoint,
                                   struct hr_class_view *view)
 {
     *view = (struct hr_class_view){.dataset = *dataset};
+    if (test_alone)
+        view->dataset.train.count = view->dataset.validation.count = 0;
     HR_TRY(hr_target_scale_same_task(checkpoint, dataset));
-    if (dataset->targets.count) {
-        if (test_alone)
-            view->dataset.train.count = view->dataset.validation.count = 0;
+    if (dataset->targets.count)
         return HR_OK;
-    }
     HR_TRY(hr_class_names_get(checkpoint, &view->list));
-    if (dataset->tokens.context) { /* read with the model's own vocabulary */
-        if (test_alone)
-            view->dataset.train.count = view->dataset.validation.count = 0;
+    if (dataset->tokens.context) /* read with the model's own vocabulary */
         return HR_OK;
-    }
     if (!view->list.count) {
         if (dataset->class_names && !dataset->options.classes[0])
             hr_log(HR_LOG_WARNING,
@@ -199,8 +195,6 @@ enum hr_status hr_class_view_open(const struct hr_checkpoint *checkpoint,
                    hr_class_list_shown(dataset->class_names, dataset->classes).text);
         return HR_OK;
     }
-    if (test_alone)
-        view->dataset.train.count = view->dataset.validation.count = 0;
     return hr_class_list_apply(&view->list, checkpoint->path, &view->dataset, view->labels);
 }
 

@@ -50,7 +50,7 @@ struct hr_class_view {
 };
 
 /* A view of all samples, or of the test split alone (the other is left empty). When the file names
- * no classes, the data set as it is; a warning says so when its classes have names. HR_E_USAGE
+ * no classes, they are as they are; a warning says so when its classes have names. HR_E_USAGE
  * names a class with samples that the model does not know. Close it even on error. */
 HR_CHECKED enum hr_status hr_class_view_open(const struct hr_checkpoint *checkpoint,
                                              const struct hr_dataset *dataset, bool test_alone,

@@ -293,14 +293,14 @@ static void describe_trainer(const struct hr_saver *saver, double *curve,
     const struct hr_batch_schedule *schedule = saver->cuts->schedule;
     const struct hr_batch at = hr_batch_schedule_batch(schedule, cut->index);
     hr_saved_put(file, HR_RUN_KEY, "%s", saver->claim.run);
-    hr_saved_put(file, "strategy", "%s", saver->strategy);
+    hr_saved_put(file, "strategy", "%s", saver->options->strategy);
     hr_saved_put(file, "optimizer", "%s", saver->optimizer);
     hr_saved_put(file, "seed", "%" PRIu64, saver->options->seed);
     hr_saved_put(file, "data", "%s", saver->dataset->digest);
     hr_saved_put(file, "epoch", "%" PRIu64, at.epoch);
     hr_saved_put(file, "position", "%" PRIu64, at.first);
     hr_saved_put(file, "epoch_size", "%" PRIu64, schedule->samples);
-    hr_saved_put(file, "workers", "%zu", saver->workers);
+    hr_saved_put(file, "workers", "%zu", saver->options->workers);
     hr_saved_put(file, "batch_size", "%zu", saver->batch_size);
     hr_saved_put(file, "epoch_samples", "%" PRIu64, cut->trained.epoch_samples);
     hr_saved_put(file, "epoch_loss", "%.17g", cut->trained.epoch_loss);
@@ -462,7 +462,7 @@ enum hr_status hr_save_prepare(struct hr_saver *saver, const struct hr_checkpoin
     if (!o->checkpoint_dir[0])
         return saver->cuts->saves
                    ? step_digests_check(schedule->checkpoint_every, schedule->end - schedule->first,
-                                        saver->tensors + saver->workers)
+                                        saver->tensors + saver->options->workers)
                    : HR_OK;
     HR_TRY(hr_claim_take(&claimant, &saver->claim));
     HR_TRY(repair_best(saver, from));

@@ -46,8 +46,8 @@ struct hr_saver {
     struct hr_cuts *cuts;
     struct hr_batch_schedule *schedule; /* where it goes on: `first` */
     const char *model;                  /* layers or name, as hogring.model has it */
-    const char *strategy, *optimizer;
-    size_t workers, batch_size;
+    const char *optimizer;
+    size_t batch_size;
     struct hr_claim claim; /* of options->checkpoint_dir; drop it at the end */
     struct {
         bool any;

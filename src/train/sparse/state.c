@@ -29,14 +29,19 @@ void hr_sparse_copy_weights(const struct hr_sparse_run *run, float *out)
     }
 }
 
+static void set_factors(struct hr_atom64 *to, const float *from, size_t n)
+{
+    for (size_t k = 0; k < n / 2; k++)
+        hr_hogwild_store_relaxed(&to[k], (struct hr_float_pair){from[2 * k], from[2 * k + 1]});
+}
+
 void hr_sparse_set_weights(const struct hr_sparse_run *run, const float *weights)
 {
     const struct hr_sparse_problem *p = &run->problem;
+    if (p->model == HR_SPARSE_MF)
+        set_factors(run->factors, weights, p->params);
     for (size_t f = 0; p->model != HR_SPARSE_MF && f < p->features; f++)
         hr_hogwild_store_float_relaxed(&run->weights[p->place[f]], weights[f]);
-    for (size_t k = 0; p->model == HR_SPARSE_MF && k < p->params / 2; k++)
-        hr_hogwild_store_relaxed(&run->factors[k],
-                                 (struct hr_float_pair){weights[2 * k], weights[2 * k + 1]});
 }
 
 static void put_matrix(struct hr_tensor_file *file, const char *prefix, const char *name,
@@ -117,9 +122,7 @@ void hr_sparse_describe(struct hr_sparse_run *run)
         .cuts = &run->cuts,
         .schedule = &run->schedule,
         .model = run->options.model,
-        .strategy = run->options.strategy,
         .optimizer = run->options.solver,
-        .workers = run->options.workers,
         .batch_size = 1,
         .tensors = TENSORS,
         .metadata = METADATA,
@@ -180,13 +183,6 @@ static enum hr_status find_matrix(const struct hr_checkpoint *checkpoint, const 
                    shape.more_columns ? " or more" : "");
 }
 
-static void load_factors(struct hr_atom64 *to, const struct hr_tensor *from, size_t rows)
-{
-    const float *data = from->data;
-    for (size_t k = 0; k < rows * from->shape[1] / 2; k++)
-        hr_hogwild_store_relaxed(&to[k], (struct hr_float_pair){data[2 * k], data[2 * k + 1]});
-}
-
 /* Those of the model's file; with a prefix, of the trainer's. */
 static enum hr_status load_weights(const struct hr_checkpoint *checkpoint, const char *prefix,
                                    struct hr_sparse_run *run)
@@ -199,16 +195,15 @@ static enum hr_status load_weights(const struct hr_checkpoint *checkpoint, const
         HR_TRY(find_matrix(
             checkpoint, prefix, "items.weight",
             (struct shape){.rows = p->features, .columns = p->factors, .more_rows = true}, &items));
-        load_factors(run->factors, users, p->users);
-        load_factors(run->factors + p->users * p->factors / 2, items, p->features);
+        set_factors(run->factors, users->data, p->users * p->factors);
+        set_factors(run->factors + p->users * p->factors / 2, items->data,
+                    p->features * p->factors);
         return HR_OK;
     }
     HR_TRY(find_matrix(checkpoint, prefix, "weight",
                        (struct shape){.rows = 1, .columns = p->features, .more_columns = true},
                        &weights));
-    for (size_t f = 0; f < p->features; f++)
-        hr_hogwild_store_float_relaxed(&run->weights[p->place[f]],
-                                       ((const float *)weights->data)[f]);
+    hr_sparse_set_weights(run, weights->data);
     return HR_OK;
 }
 

@@ -464,9 +464,7 @@ void hr_state_describe(struct hr_run *run)
         .cuts = &run->leader.cuts,
         .schedule = &run->shared.schedule,
         .model = hr_model_text(run->job.model),
-        .strategy = run->job.options->strategy,
         .optimizer = run->job.options->optimizer,
-        .workers = run->shared.workers,
         .batch_size = run->job.batch_size,
         .tensors = tensors * (2 + state_arrays(run) + most_replicas + ends_with_best) +
                    STEP_TENSORS + HR_PAUSE_TENSORS + SHARES_TENSORS + SCALING_TENSORS +

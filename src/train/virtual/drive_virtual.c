@@ -156,8 +156,8 @@ static enum hr_status compute(struct hr_simulator *sim, size_t rank)
     const uint64_t step = sim->serial.worker[rank].worker.steps;
     if (hr_serial_is_killed(&sim->serial, rank))
         return hr_simulator_die(sim, rank);
-    own->stall_ps = hr_conditions_stall_ps(job, rank, step);
-    own->load_ps = hr_conditions_load_ps(job, rank);
+    own->stall_ps = hr_inject_stall_ps(&job->conditions.inject, rank, step);
+    own->load_ps = hr_inject_load_ps(&job->conditions.inject, rank);
     if (job->timer)
         HR_TRY(hr_staged_compute_ps(job, rank, step, &own->compute_ps));
     else

@@ -240,16 +240,6 @@ void hr_conditions_slow_stages(const struct hr_train_job *job, size_t rank, uint
         slow[k] = hr_inject_stage_factor(&job->conditions.inject, seed, rank, k, step);
 }
 
-int64_t hr_conditions_stall_ps(const struct hr_train_job *job, size_t rank, uint64_t step)
-{
-    return hr_inject_stall_ps(&job->conditions.inject, rank, step);
-}
-
-int64_t hr_conditions_load_ps(const struct hr_train_job *job, size_t rank)
-{
-    return hr_inject_load_ps(&job->conditions.inject, rank);
-}
-
 int64_t hr_conditions_serve_ps(const struct hr_train_job *job, size_t shard, uint64_t number)
 {
     return hr_delay_ps(&job->conditions.serve, seed_of(job, SEED_SERVE),

@@ -68,8 +68,6 @@ int64_t hr_conditions_compute_ps(const struct hr_train_job *job, size_t rank, ui
 /* How many times as long the stages of its pipeline take in that step: slow (stages) out. */
 void hr_conditions_slow_stages(const struct hr_train_job *job, size_t rank, uint64_t step,
                                double *slow);
-int64_t hr_conditions_stall_ps(const struct hr_train_job *job, size_t rank, uint64_t step);
-int64_t hr_conditions_load_ps(const struct hr_train_job *job, size_t rank);
 /* Does the worker die (--inject kill) before the gradient of that step, at that time of the run's
  * clock? As often as it is told to, however often it is lost for other reasons. */
 bool hr_conditions_kill(const struct hr_train_job *job, size_t rank, uint64_t step, int64_t now_ps);

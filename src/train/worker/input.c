@@ -226,7 +226,8 @@ static struct hr_prefetch_key behind(struct hr_prefetch_key key, uint64_t stride
 /* --inject load: input is as slow for this thread as it would be for its worker. */
 static void sleep_on(struct hr_prefetch *p)
 {
-    const int64_t ns = hr_conditions_load_ps(p->options.job, p->options.rank) / 1000;
+    const int64_t ns =
+        hr_inject_load_ps(&p->options.job->conditions.inject, p->options.rank) / 1000;
     const int64_t until = hr_clock_own_ns() + ns;
     const struct timespec end = {until / HR_NS_PER_SECOND, until % HR_NS_PER_SECOND};
     while (ns > 0 && !p->over && !p->stale && hr_clock_own_ns() < until)

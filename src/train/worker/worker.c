@@ -303,7 +303,7 @@ static enum hr_status train_worker_sleep(const struct hr_train_worker *self, int
 static enum hr_status load_slowly(struct hr_train_worker *self, uint64_t hits)
 {
     struct hr_worker_stats *stats = self->worker.stats;
-    const int64_t ps = hr_conditions_load_ps(self->job, self->worker.rank);
+    const int64_t ps = hr_inject_load_ps(&self->job->conditions.inject, self->worker.rank);
     self->slept_ns = 0;
     if (ps == 0 || self->job->serial || stats->prefetch_hits > hits)
         return HR_OK;
@@ -509,7 +509,7 @@ static enum hr_status take_longer(struct hr_train_worker *self, uint64_t step, i
 static enum hr_status stall(struct hr_train_worker *self, uint64_t step)
 {
     struct hr_account *account = &self->worker.stats->account;
-    const int64_t ps = hr_conditions_stall_ps(self->job, self->worker.rank, step);
+    const int64_t ps = hr_inject_stall_ps(&self->job->conditions.inject, self->worker.rank, step);
     if (ps == 0)
         return HR_OK;
     hr_account_turn(account, HR_WAIT);
