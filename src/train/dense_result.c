@@ -216,20 +216,12 @@ static void result_divide_time(const struct hr_run *run, struct hr_run_result *r
 
 static void add_cost(struct hr_waited_for *to, const int64_t *ns)
 {
-    const struct hr_waited_for more = {
-        .load_s = hr_seconds(ns[HR_LATE_LOAD]),
-        .compute_s = hr_seconds(ns[HR_LATE_COMPUTE]),
-        .stall_s = hr_seconds(ns[HR_LATE_STALL]),
-        .preempted_s = hr_seconds(ns[HR_LATE_PREEMPTED]),
-        .communicate_s = hr_seconds(ns[HR_LATE_COMMUNICATE]),
-        .wait_s = hr_seconds(ns[HR_LATE_WAIT]),
-    };
-    to->load_s += more.load_s;
-    to->compute_s += more.compute_s;
-    to->stall_s += more.stall_s;
-    to->preempted_s += more.preempted_s;
-    to->communicate_s += more.communicate_s;
-    to->wait_s += more.wait_s;
+    to->load_s += hr_seconds(ns[HR_LATE_LOAD]);
+    to->compute_s += hr_seconds(ns[HR_LATE_COMPUTE]);
+    to->stall_s += hr_seconds(ns[HR_LATE_STALL]);
+    to->preempted_s += hr_seconds(ns[HR_LATE_PREEMPTED]);
+    to->communicate_s += hr_seconds(ns[HR_LATE_COMMUNICATE]);
+    to->wait_s += hr_seconds(ns[HR_LATE_WAIT]);
 }
 
 static double all_of(const int64_t *ns)

@@ -256,7 +256,6 @@ static void drop(struct hr_sparse_run *run)
     hr_target_scale_free(&run->scale);
     free(run->weights);
     free(run->cells);
-    free(run);
 }
 
 enum hr_status hr_sparse_evaluate_checkpoint(const struct hr_checkpoint *checkpoint,
@@ -264,15 +263,13 @@ enum hr_status hr_sparse_evaluate_checkpoint(const struct hr_checkpoint *checkpo
                                              struct hr_evaluation *out)
 {
     struct hr_class_view classes;
-    struct hr_sparse_run *run = calloc(1, sizeof *run);
-    if (!run)
-        return hr_fail(HR_E_NOMEM, "no memory for an evaluation");
+    struct hr_sparse_run run = {0};
     enum hr_status status = hr_class_view_open(checkpoint, dataset, true, &classes);
     classes.dataset.train = dataset->train; /* decides the places of features */
     if (status == HR_OK)
-        status = evaluate(run, checkpoint, model, &classes.dataset, out);
+        status = evaluate(&run, checkpoint, model, &classes.dataset, out);
     hr_class_view_close(&classes);
-    drop(run);
+    drop(&run);
     return status;
 }
 
@@ -309,10 +306,8 @@ enum hr_status hr_sparse_test(const struct hr_sparse_run *run, struct hr_run_res
     result->test_loss = result->test_accuracy = (double)NAN;
     if (result->interrupted)
         return HR_OK;
-    struct hr_sparse_run *test = calloc(1, sizeof *test);
-    if (!test)
-        return hr_fail(HR_E_NOMEM, "no memory for an evaluation");
-    const enum hr_status status = test_weights(test, run, result);
-    drop(test);
+    struct hr_sparse_run test = {0};
+    const enum hr_status status = test_weights(&test, run, result);
+    drop(&test);
     return status;
 }
