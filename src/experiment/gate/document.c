@@ -162,58 +162,9 @@ static enum hr_status check_run(struct hr_gate_document *document, size_t i)
     return note_run(document, label, seed, run);
 }
 
-/* --- what was given, as it came to be --- */
-
-/* What a tuned comparison chose stands in its entries: nobody tunes again to judge it. */
-static enum hr_status put_choices(json_t *given, const json_t *tuning)
-{
-    char *text = NULL;
-    size_t bytes, e;
-    const json_t *entry;
-    FILE *out = open_memstream(&text, &bytes);
-    if (!out)
-        return hr_fail(HR_E_NOMEM, "no memory for a gate");
-    json_array_foreach(json_object_get(tuning, "entries"), e, entry)
-    {
-        fprintf(out, "%s%s", e ? "," : "", hr_json_text_at(entry, "setting"));
-    }
-    const bool put =
-        fclose(out) == 0 && json_object_set_new(given, "strategies", json_string(text)) == 0;
-    free(text);
-    json_object_del(given, "tune");
-    json_object_del(given, "tune-budget");
-    return put ? HR_OK : hr_fail(HR_E_NOMEM, "no memory for a gate");
-}
-
-/* Where runs have workers of their own, those of the others were as many as their machine had. */
-static void put_workers(const struct hr_gate_document *document, json_t *given)
-{
-    json_t *usual = json_object_get(json_object_get(document->json, "config"), "workers");
-    bool differ = false;
-    char text[32];
-    for (size_t i = 1; i < hr_gate_nruns(document); i++)
-        differ |= !json_equal(json_object_get(hr_gate_run_at(document, i), "workers"),
-                              json_object_get(hr_gate_run_at(document, 0), "workers"));
-    if (!differ || !json_is_integer(usual) || json_object_get(given, "workers"))
-        return;
-    snprintf(text, sizeof text, "%" PRId64, (int64_t)json_integer_value(usual));
-    json_object_set_new(given, "workers", json_string(text));
-}
-
-static enum hr_status resolve_given(const struct hr_gate_document *document)
-{
-    json_t *given = json_object_get(document->json, "given");
-    const json_t *tuning = json_object_get(document->json, "tuning");
-    if (!json_is_object(given))
-        return HR_OK;
-    put_workers(document, given);
-    return json_array_size(json_object_get(tuning, "entries")) ? put_choices(given, tuning) : HR_OK;
-}
-
 enum hr_status hr_gate_check(struct hr_gate_document *document, bool fresh)
 {
     HR_TRY(check_kind(document));
-    HR_TRY(resolve_given(document));
     const json_t *failed = json_array_get(json_object_get(document->json, "failed"), 0);
     const size_t n = hr_gate_nruns(document);
     char seed[24];
@@ -454,22 +405,6 @@ void hr_gate_words_say(const struct hr_gate_words *words, char *text, size_t siz
     }
 }
 
-/* As many workers as there were: else it is as many as there are processors. */
-static enum hr_status set_workers(const struct hr_gate_document *document, const json_t *given,
-                                  struct hr_gate_words *out)
-{
-    char text[32];
-    const double workers = hr_json_number_at(hr_gate_run_at(document, 0), "workers");
-    if (json_object_get(given, "workers") || !(workers >= 1))
-        return HR_OK;
-    for (size_t i = 1; i < hr_gate_nruns(document); i++)
-        if (hr_json_number_at(hr_gate_run_at(document, i), "workers") < workers ||
-            hr_json_number_at(hr_gate_run_at(document, i), "workers") > workers)
-            return HR_OK; /* entries of compare have their own */
-    snprintf(text, sizeof text, "%.0f", workers);
-    return hr_gate_words_set(out, "workers", text);
-}
-
 static enum hr_status fill(const struct hr_gate_document *document, const json_t *given,
                            struct hr_gate_words *out)
 {
@@ -478,7 +413,7 @@ static enum hr_status fill(const struct hr_gate_document *document, const json_t
     HR_TRY(add_word(out, strdup(hr_gate_command(document))));
     json_object_foreach((json_t *)given, name, value)
         HR_TRY(hr_gate_words_set(out, name, json_string_value(value)));
-    return set_workers(document, given, out);
+    return HR_OK;
 }
 
 /* Switches that are off, and texts that are empty, are as nothing that was given. */
@@ -521,10 +456,49 @@ static enum hr_status take_given(const struct hr_gate_document *document, json_t
     return HR_OK;
 }
 
+/* What a tuned comparison chose stands in its entries: nobody tunes again to judge it. */
+static enum hr_status put_choices(json_t *given, const json_t *tuning)
+{
+    char *text = NULL;
+    size_t bytes, e;
+    const json_t *entry;
+    FILE *out = open_memstream(&text, &bytes);
+    if (!out)
+        return hr_fail(HR_E_NOMEM, "no memory for a gate");
+    json_array_foreach(json_object_get(tuning, "entries"), e, entry)
+    {
+        fprintf(out, "%s%s", e ? "," : "", hr_json_text_at(entry, "setting"));
+    }
+    const bool put =
+        fclose(out) == 0 && json_object_set_new(given, "strategies", json_string(text)) == 0;
+    free(text);
+    json_object_del(given, "tune");
+    json_object_del(given, "tune-budget");
+    return put ? HR_OK : hr_fail(HR_E_NOMEM, "no memory for a gate");
+}
+
+/* As many workers as there were, else it is as many as there are processors. Where runs have
+ * workers of their own, those of the others were as many as their machine had. */
+static void put_workers(const struct hr_gate_document *document, json_t *given)
+{
+    const json_t *first = json_object_get(hr_gate_run_at(document, 0), "workers");
+    const json_t *usual = json_object_get(json_object_get(document->json, "config"), "workers");
+    bool differ = false;
+    char text[32];
+    for (size_t i = 1; i < hr_gate_nruns(document); i++)
+        differ |= !json_equal(json_object_get(hr_gate_run_at(document, i), "workers"), first);
+    const json_t *workers = differ ? usual : first;
+    if (!json_is_integer(workers) || json_object_get(given, "workers"))
+        return;
+    snprintf(text, sizeof text, "%" PRId64, (int64_t)json_integer_value(workers));
+    json_object_set_new(given, "workers", json_string(text));
+}
+
 enum hr_status hr_gate_take_given(struct hr_gate_document *document, const json_t *limits,
                                   bool quiet)
 {
     json_t *given = json_object_get(document->json, "given");
+    const json_t *tuning = json_object_get(document->json, "tuning");
     /* No warning: a baseline always says where its own JSON went. */
     struct hr_passed_over over = {.of = document->name, .level = HR_LOG_INFO};
     if (!json_is_object(given) || !hr_gate_command(document)[0])
@@ -532,6 +506,9 @@ enum hr_status hr_gate_take_given(struct hr_gate_document *document, const json_
                        "%s: does not say what was given (earlier versions did not): make it again, "
                        "or give the new runs' JSON, too",
                        document->name);
+    put_workers(document, given);
+    if (json_array_size(json_object_get(tuning, "entries")))
+        HR_TRY(put_choices(given, tuning));
     HR_TRY(check_repeatable(document, given));
     HR_TRY(take_given(document, given, quiet, &over));
     hr_passed_over_say(&over);

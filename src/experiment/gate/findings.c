@@ -53,40 +53,26 @@ struct hr_printable hr_gate_label(const char *label)
     return out;
 }
 
-/* Appended to a text of that size. */
-static void add(char *text, size_t size, const char *more)
-{
-    hr_append(text, size, "%s", more);
-}
-
 static void add_band(const struct hr_gate_metric *metric, char *text, size_t size)
 {
-    char one[200];
     const struct hr_gate_band *band = &metric->band;
-    if (!band->outside)
-        return;
-    snprintf(one, sizeof one, "%s%s %.4g is outside of %.4g to %.4g", text[0] ? "; " : "",
-             metric->name, band->now, band->interval.low, band->interval.high);
-    add(text, size, one);
+    if (band->outside)
+        hr_append(text, size, "%s%s %.4g is outside of %.4g to %.4g", text[0] ? "; " : "",
+                  metric->name, band->now, band->interval.low, band->interval.high);
 }
 
 static void add_speed(const struct hr_gate_findings *findings, const struct hr_gate_more *more,
                       char *text, size_t size)
 {
     static const char *const clocks[] = {"seconds", "processor time"};
-    char one[256];
-    if (findings->timed && more->untimed[0]) {
-        snprintf(one, sizeof one, "%sspeed: %s", text[0] ? "; " : "", more->untimed);
-        add(text, size, one);
-    }
+    if (findings->timed && more->untimed[0])
+        hr_append(text, size, "%sspeed: %s", text[0] ? "; " : "", more->untimed);
     for (size_t c = 0; c < HR_GATE_CLOCKS; c++)
-        if (findings->timed && more->ratio[c].slower) {
-            snprintf(
-                one, sizeof one, "%s%s: %.2f times the old one's (%.2f to %.2f), more than %.4g",
-                text[0] ? "; " : "", clocks[c], more->ratio[c].mean, more->ratio[c].interval.low,
-                more->ratio[c].interval.high, 1 + findings->slower);
-            add(text, size, one);
-        }
+        if (findings->timed && more->ratio[c].slower)
+            hr_append(text, size, "%s%s: %.2f times the old one's (%.2f to %.2f), more than %.4g",
+                      text[0] ? "; " : "", clocks[c], more->ratio[c].mean,
+                      more->ratio[c].interval.low, more->ratio[c].interval.high,
+                      1 + findings->slower);
 }
 
 const char *hr_gate_reason(const struct hr_gate_findings *findings, size_t i, char *text,
@@ -98,11 +84,9 @@ const char *hr_gate_reason(const struct hr_gate_findings *findings, size_t i, ch
         for (size_t m = 0; m < strategy->nmetrics; m++)
             add_band(&strategy->metric[m], text, size);
     else if (strategy->verdict != HR_GATE_PASSED)
-        add(text, size, strategy->why);
-    if (findings->more[i].where[0]) {
-        add(text, size, "; ");
-        add(text, size, findings->more[i].where);
-    }
+        hr_append(text, size, "%s", strategy->why);
+    if (findings->more[i].where[0])
+        hr_append(text, size, "; %s", findings->more[i].where);
     add_speed(findings, &findings->more[i], text, size);
     return text;
 }
@@ -114,16 +98,12 @@ static const char *gate_failures(const struct hr_gate_findings *findings, size_t
     const struct hr_gate_strategy *strategy = &findings->judgement->strategy[i];
     text[0] = '\0';
     if (strategy->verdict == HR_GATE_FAILED && strategy->rule != HR_GATE_BY_BAND)
-        add(text, size, strategy->rule == HR_GATE_BY_DIGESTS ? "digests" : "a run failed");
+        hr_append(text, size, strategy->rule == HR_GATE_BY_DIGESTS ? "digests" : "a run failed");
     for (size_t m = 0; strategy->rule == HR_GATE_BY_BAND && m < strategy->nmetrics; m++)
-        if (strategy->metric[m].band.outside) {
-            add(text, size, text[0] ? ", " : "");
-            add(text, size, strategy->metric[m].name);
-        }
-    if (findings->timed && gate_is_slower(&findings->more[i])) {
-        add(text, size, text[0] ? ", " : "");
-        add(text, size, "speed");
-    }
+        if (strategy->metric[m].band.outside)
+            hr_append(text, size, "%s%s", text[0] ? ", " : "", strategy->metric[m].name);
+    if (findings->timed && gate_is_slower(&findings->more[i]))
+        hr_append(text, size, "%sspeed", text[0] ? ", " : "");
     return text;
 }
 
@@ -136,13 +116,10 @@ static void add_those(const struct hr_gate_findings *findings, enum hr_gate_verd
         char failures[120];
         if (gate_verdict_of(findings, i) != verdict)
             continue;
-        add(text, size, between);
-        add(text, size, hr_gate_label(findings->judgement->strategy[i].label).text);
-        if (gate_failures(findings, i, failures, sizeof failures)[0]) {
-            add(text, size, " (");
-            add(text, size, failures);
-            add(text, size, ")");
-        }
+        hr_append(text, size, "%s%s", between,
+                  hr_gate_label(findings->judgement->strategy[i].label).text);
+        if (gate_failures(findings, i, failures, sizeof failures)[0])
+            hr_append(text, size, " (%s)", failures);
         between = ", ";
     }
 }
@@ -152,7 +129,6 @@ const char *hr_gate_summary(const struct hr_gate_findings *findings, char *text,
     const enum hr_gate_verdict verdict = hr_gate_verdict_of_all(findings);
     const struct hr_gate_judgement *judgement = findings->judgement;
     size_t passed = 0, digests = 0;
-    char tail[160];
     for (size_t i = 0; i < judgement->n; i++) {
         const bool good = gate_verdict_of(findings, i) == HR_GATE_PASSED;
         passed += good;
@@ -166,11 +142,10 @@ const char *hr_gate_summary(const struct hr_gate_findings *findings, char *text,
         add_those(findings, verdict, text, size);
     const char *ending = judgement->n == 1 ? "y" : "ies";
     if (verdict == HR_GATE_PASSED)
-        snprintf(tail, sizeof tail, "%zu strateg%s (%zu by digests, %zu by band)", passed, ending,
-                 digests, passed - digests);
+        hr_append(text, size, "%zu strateg%s (%zu by digests, %zu by band)", passed, ending,
+                  digests, passed - digests);
     else
-        snprintf(tail, sizeof tail, "; %zu of %zu strateg%s passed", passed, judgement->n, ending);
-    add(text, size, tail);
+        hr_append(text, size, "; %zu of %zu strateg%s passed", passed, judgement->n, ending);
     return text;
 }
 

@@ -124,7 +124,7 @@ static void outputs_and_limits_are_left_out(void **state)
     json_decref(limits);
     CHECK_OK(hr_gate_words_of(&document, &words));
     expect_words(&words, "compare --lr=0.1 --normalize --strategies=ssp:lr=0.2:link=\"1GB/s,5us\","
-                         "ssp,hogwild:inject=(slow:0x2) --timeout=60s --workers=2");
+                         "ssp,hogwild:inject=(slow:0x2) --workers=2 --timeout=60s");
     hr_gate_words_free(&words);
     hr_gate_document_free(&document);
 }
