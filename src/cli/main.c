@@ -52,11 +52,9 @@ static int run_command(const struct hr_command *command, int argc, char **argv)
         return hr_cli_failed(status);
     }
     if (cli.help) {
-        hr_help_print_command(stdout, command, cli.all);
+        hr_help_print_command(stdout, command, false);
         return 0;
     }
-    if (cli.all && command != &hr_command_eval)
-        return hr_cli_failed(hr_fail(HR_E_USAGE, "--all: needs --help"));
     hr_output_fold(cli.wide);
     hr_output_colour(cli.color);
     hr_memory_limit_set(cli.max_memory);

@@ -376,10 +376,8 @@ static const struct hr_option expert[] = {
      .commands = BOTH,
      .models = HR_OF_ALL_MODELS},
     ROW("help", FLAG, help, NULL, NULL, "this text", .commands = ALL, .models = HR_OF_ALL_MODELS),
-    ROW("all", FLAG, all, NULL, NULL, "with --help: the options that few need, too",
-        .other = {{HR_EVAL, .help = "every checkpoint of a folder, a row each; with --help: the "
-                                    "options that few need, too"}},
-        .commands = ALL, .models = HR_OF_ALL_MODELS),
+    ROW("all", FLAG, all, NULL, NULL, "every checkpoint of a folder, a row each",
+        .commands = HR_EVAL, .models = HR_OF_ALL_MODELS),
 };
 
 #define LIST(section, rows)                                                                        \

@@ -131,6 +131,7 @@ const char *hr_why_not_here(const char *name)
 /* Options of earlier versions, the value that is done anyway (NULL: whatever it is), and what takes
  * their place. */
 static const char *const gone[][3] = {
+    {"all", NULL, "hogring help COMMAND --all has all options"},
     {"confirm-seeds", NULL, "--search is confirmed on confirm=SEEDS"},
     {"finalists", "3", "--search confirms the best three"},
     {"max-data", NULL, "--max-memory bounds pictures, too"},

@@ -152,13 +152,13 @@ for name, scales in ("mixed", (6, 150, 2)), ("alike", (6, 40, 9)):
   echo 1000 >"$TMP/times"
   refused 3 "times:1: expected one duration with its unit, as 9.8ms or 9800000ns" simulate --compute-time "trace:$TMP/times"
   hogring simulate --max-steps 2 --quiet --strategy ps-sync --server-time 0 --timeout 0 --max-seconds 30 --compute-time 2ms >/dev/null
-  hogring train --help --all | tr -s ' \n' ' ' | grep -q "trace:FILE (drawn from a text file of times, one a line as 9.8ms, behind # a comment)"
+  hogring help train --all | tr -s ' \n' ' ' | grep -q "trace:FILE (drawn from a text file of times, one a line as 9.8ms, behind # a comment)"
 }
 
 @test "an accuracy above 1 is refused at once" {
   refused 2 "--expect accuracy=95: expected 0 to 1, as 0.95" train --expect accuracy=95
   refused 2 "--expect accuracy=95: expected 0 to 1" eval nowhere --expect accuracy=95
-  refused 2 "--time-to accuracy 95: expected 0 to 1" train --time-to accuracy=95
+  refused 2 "--time-to accuracy=95: expected 0 to 1" train --time-to accuracy=95
 }
 
 @test "tensors that a model has no place for are named" {

@@ -69,7 +69,7 @@ dies() {
 @test "a worker that dies is told, and the others go on: every strategy, as threads and as processes" { for_each dies; }
 
 @test "each form of --inject is in the help" {
-  hogring train --help --all | tr -s ' \n' ' ' >"$TMP/help"
+  hogring help train --all | tr -s ' \n' ' ' >"$TMP/help"
   for form in slow: stall:1 load: kill:2@step kill:2@time kill:server: kill:any stall:any nan: flip-bit: drop-push:; do grep -q -- "--inject.* $form.*--server-time" "$TMP/help" || { echo $form; return 1; }; done
 }
 
