@@ -22,8 +22,8 @@ row() {
   printf '%-44s %8d\n' "$name" $(((many - few) / 200))
 }
 row "a lone worker" --workers 1
-row "allreduce, 4 workers in a drawn order" --workers 4 --schedule explore:1
+row "allreduce, 4 workers in a drawn order" --workers 4 --clock explore:1
 row "allreduce, 4 workers in virtual time" --workers 4 --clock virtual
-row "ps-async, 4 workers in a drawn order" --strategy ps-async --workers 4 --schedule explore:1
+row "ps-async, 4 workers in a drawn order" --strategy ps-async --workers 4 --clock explore:1
 row "ssp, 4 workers in virtual time" --strategy ssp --workers 4 --clock virtual
-row "hogwild, 4 workers in a drawn order" --strategy hogwild --workers 4 --schedule explore:1
+row "hogwild, 4 workers in a drawn order" --strategy hogwild --workers 4 --clock explore:1

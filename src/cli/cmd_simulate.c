@@ -7,10 +7,11 @@
 
 static int run(struct hr_cli *cli)
 {
-    if (hr_cli_was_given(cli, "clock") && hr_choices_of(&cli->train).clock == HR_CLOCK_REAL)
+    const struct hr_choices choice = hr_choices_of(&cli->train);
+    if (choice.explored || (hr_cli_was_given(cli, "clock") && choice.clock == HR_CLOCK_REAL))
         return hr_cli_failed(hr_fail(
             HR_E_USAGE, "--clock %s: simulate is train --clock virtual; expected train here",
-            cli->train.clock));
+            choice.explored ? cli->train.schedule : cli->train.clock));
     const enum hr_status status = hr_cli_set(cli, HR_TRAIN, "clock", "virtual", "");
     return status == HR_OK ? hr_cli_train(cli) : hr_cli_failed(status);
 }

@@ -87,7 +87,7 @@ struct hr_choices {
     enum hr_target_scale_choice target_scale;
     enum hr_task_choice task;
     enum hr_transport_choice transport;
-    bool explored;       /* --schedule is not free */
+    bool explored;       /* --clock explore:SEED */
     bool resumes_if_any; /* --resume auto */
 };
 

@@ -80,9 +80,9 @@ enum hr_status hr_cli_refuse_empty(const struct hr_option *row, const char *valu
     const bool has_default = row->usual || row->kind != HR_OPTION_TEXT;
     return hr_fail(HR_E_USAGE, "%s%s \"\": expected %s; without the option %s", where,
                    hr_option_name(row).text,
-                   !row->metavar                         ? "on or off"
-                   : row->part && row->with[0].values[0] ? "a value behind its ="
-                                                         : row->metavar,
+                   !row->metavar             ? "on or off"
+                   : hr_option_is_keyed(row) ? "a value behind its ="
+                                             : row->metavar,
                    has_default ? "it is as by default" : "there is none");
 }
 
@@ -139,8 +139,8 @@ enum hr_status hr_cli_set(struct hr_cli *cli, enum hr_command_bit command, const
 
 /* --- parts --- */
 
-/* The last part "KEY=..." of the value, or KEY of a switch; else, of an option without a field, the
- * part that reads all of it. *from: where it begins. NULL: there is none. */
+/* The last part "KEY=..." of the value, or KEY of a switch; else the part that reads all of it, or
+ * what it begins with. *from: where it begins. NULL: there is none. */
 static const struct hr_option *part_of(const struct hr_option *of, unsigned command,
                                        const char *value, const char **from)
 {
@@ -151,9 +151,12 @@ static const struct hr_option *part_of(const struct hr_option *of, unsigned comm
         if (!row->part || strcmp(row->with[0].option, of->name) != 0 ||
             !hr_option_is_of(row, command))
             continue;
-        const bool keyed = row->with[0].values[0], is_switch = row->kind == HR_OPTION_FLAG;
+        const bool keyed = hr_option_is_keyed(row), is_switch = row->kind == HR_OPTION_FLAG;
+        const char *begin = row->with[0].values;
         const size_t length = strlen(row->metavar);
-        if (!keyed && (row->kind == HR_OPTION_NUMBER ? hr_parse_number(value, &number) : !all))
+        if (!keyed && (row->kind == HR_OPTION_NUMBER ? hr_parse_number(value, &number)
+                       : begin[0]                    ? !strncmp(value, begin, strlen(begin))
+                                                     : !all))
             all = row;
         for (const char *key = keyed ? *from : NULL, *end; key; key = *end ? end + 1 : NULL) {
             end = key + strcspn(key, ",;");
@@ -173,7 +176,7 @@ enum hr_status hr_option_part_cut(const struct hr_option *of, unsigned command, 
     out->row = value ? part_of(of, command, value, &from) : NULL;
     if (!out->row)
         return HR_OK;
-    const bool keyed = out->row->with[0].values[0];
+    const bool keyed = hr_option_is_keyed(out->row);
     out->value = out->row->kind == HR_OPTION_FLAG ? "on"
                  : keyed                          ? from + strlen(out->row->metavar) + 1
                                                   : value;

@@ -76,9 +76,10 @@ static enum hr_status check_with(const struct hr_option *row, const struct hr_tr
         if (((row->of_any || row->part) && i == 0) || !is_of_model(other, sparse) ||
             (row->zero_is_off && is_off(row, o)))
             continue;
+        const bool drawn = !strcmp(other->name, "clock") && hr_choices_of(o).explored;
         hr_option_text(other, o, value, sizeof value);
-        if (!is_among(value, row->with[i].values, &names))
-            return refuse(row, other->name, value, &names);
+        if (!is_among(drawn ? "explore" : value, row->with[i].values, &names))
+            return refuse(row, other->name, drawn ? o->schedule : value, &names);
     }
     return HR_OK;
 }

@@ -14,7 +14,7 @@
 /* "--pipeline schedule" and "=gpipe", "--lr" and " 0.1" */
 static const char *before_value(const struct hr_option *row)
 {
-    return row->part && row->with[0].values[0] ? "=" : " ";
+    return hr_option_is_keyed(row) ? "=" : " ";
 }
 
 struct hr_option_name hr_option_name(const struct hr_option *row)
@@ -23,7 +23,7 @@ struct hr_option_name hr_option_name(const struct hr_option *row)
     struct hr_option_name name = {""};
     if (row->part)
         hr_append(name.text, sizeof name.text, "--%s%s%s", row->with[0].option,
-                  values[0] ? " " : "", values[0] ? row->metavar : "");
+                  values[0] ? " " : "", hr_option_is_keyed(row) ? row->metavar : values);
     else if (!row->parameter)
         hr_append(name.text, sizeof name.text, "--%s", row->name);
     else
@@ -260,11 +260,13 @@ static struct words words_of(const struct hr_option *row)
     for (const char *word = row->words, *end; *word; word = *end ? end + 1 : end) {
         end = word + strcspn(word, "|");
         hr_append(list.text, sizeof list.text, "%s%.*s",
-                  !list.text[0] ? ""
-                  : *end        ? ", "
-                                : " or ",
+                  !list.text[0]       ? ""
+                  : *end || row->also ? ", "
+                                      : " or ",
                   (int)(end - word), word);
     }
+    if (row->also)
+        hr_append(list.text, sizeof list.text, " or %s", row->also);
     return list;
 }
 

@@ -126,6 +126,7 @@ struct hr_option {
         const char *help, *said;
     } other[2];
     const char *words; /* the values that there are: "sum|repro" */
+    const char *also;  /* said behind them: "explore:SEED", which a part reads */
     size_t choice;     /* 1 + where their number goes in struct hr_choices; 0: nowhere */
     /* The i-th of the names that there are, NULL past the end; they end the help. */
     const char *(*name_at)(size_t i);
@@ -140,9 +141,9 @@ struct hr_option {
     const char *typed; /* of a part's value: what stands before that; else NULL */
     bool of_any;       /* behind any value, as with[0].values: --timeout 30s:10s */
     /* The parameter is part of that option: all of its value, which says whose by what it reads as
-     * (--test 0.2), or with values "=" behind its metavar and after a comma or a semicolon
-     * (--expect accuracy=0.9,digest=D; --timeline run.json,steps=5:7), a switch without it
-     * (--text lines,context=64). */
+     * (--test 0.2) or begins with (--clock explore:7, values "explore"); or with values "=" behind
+     * its metavar and after a comma or a semicolon (--expect accuracy=0.9,digest=D; --timeline
+     * run.json,steps=5:7), a switch without it (--text lines,context=64). */
     bool part;
     struct hr_option_range range;
 
@@ -172,6 +173,12 @@ struct hr_option {
 static inline bool hr_option_is_own_part(const struct hr_option *row)
 {
     return row->part && row->needs.option && !strcmp(row->needs.option, row->with[0].option);
+}
+
+/* Is it said as KEY=X, or as KEY of a switch? Else it is all of the value. */
+static inline bool hr_option_is_keyed(const struct hr_option *row)
+{
+    return row->part && row->with[0].values[0] == '=';
 }
 
 #define HR_PART_OF(option, equals) .parameter = true, .part = true, .with = {{option, equals}}

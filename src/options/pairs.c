@@ -96,8 +96,7 @@ static bool is_served(const struct hr_strategy *s)
 /* F(tag, name, option, example, question about r->options (o), r->strategy (s), and r) */
 #define FEATURES(F)                                                                                \
     F(VIRTUAL, "--clock virtual", "clock", "--clock virtual", IS(clock, "virtual"))                \
-    F(EXPLORED, "--schedule explore:SEED", "schedule", "--schedule explore:1",                     \
-      !IS(schedule, "free"))                                                                       \
+    F(EXPLORED, "--clock explore:SEED", "schedule", "--clock explore:1", !IS(schedule, "free"))    \
     F(REAL, "in real time", NULL, "", !r->serial)                                                  \
     F(MACHINES, "on several machines", NULL, "", r->machines)                                      \
     F(FORECAST, "in a forecast", NULL, "", r->forecast)                                            \
@@ -176,7 +175,7 @@ static bool is_served(const struct hr_strategy *s)
       o->inject[0] && hr_inject_timed(o->inject))                                                  \
     F(DRAWN, "--inject kill:any, stall:any", "inject", "--inject kill:any@p=0.01",                 \
       o->inject[0] && hr_inject_explored(o->inject))                                               \
-    F(FREE, "--schedule free", "schedule", "", IS(schedule, "free"))                               \
+    F(FREE, "--clock real, virtual", "clock", "", IS(schedule, "free"))                            \
     F(DROP_PUSH, "--inject drop-push", "inject", "--inject drop-push:p=0.01",                      \
       injects(o, HR_INJECT_DROP_PUSH))                                                             \
     F(KILL_SERVER, "--inject kill:server", "inject", "--inject kill:server:0@step=5",              \
@@ -270,9 +269,8 @@ const size_t hr_nfeatures = sizeof hr_features / sizeof *hr_features;
 
 const struct hr_feature_pair hr_pairs[] = {
     /* Clocks and schedules. */
-    PAIR(VIRTUAL, EXPLORED, SENSE, "the clock is the schedule there", "one of them"),
     PAIR(VIRTUAL, MACHINES, SENSE, "one process runs all ranks", "--clock real, or no mpirun"),
-    PAIR(EXPLORED, MACHINES, SENSE, "one process runs all ranks", "--schedule free, or no mpirun"),
+    PAIR(EXPLORED, MACHINES, SENSE, "one process runs all ranks", "--clock real, or no mpirun"),
     PAIR(VIRTUAL, SPARSE, WORK,
          "its steps wait for the memory that workers share, and virtual time is of gradients and "
          "messages alone",
@@ -300,14 +298,14 @@ const struct hr_feature_pair hr_pairs[] = {
     PAIR(COPY, NO_SUMS, SENSE, "gradients travel through the rings of an all-reduce",
          "--strategy allreduce"),
     PAIR(CALIBRATE, VIRTUAL, SENSE, "what is measured is real time", "--clock real"),
-    PAIR(CALIBRATE, EXPLORED, SENSE, "what is measured is real time", "--schedule free"),
+    PAIR(CALIBRATE, EXPLORED, SENSE, "what is measured is real time", "--clock real"),
     PAIR(CALIBRATE, COLOCATED, WORK, "a server that waits for its worker cannot be timed",
          "--placement dedicated"),
     PAIR(CALIBRATE, SERVED, WORK, "not there yet", "it on one machine", WHERE(HAS_MACHINES)),
 
     /* Trouble on purpose. */
-    PAIR(TIMED, EXPLORED, SENSE, "nothing takes time there", "--schedule free"),
-    PAIR(DRAWN, FREE, SENSE, "no events are drawn there", "--schedule explore:SEED"),
+    PAIR(TIMED, EXPLORED, SENSE, "nothing takes time there", "--clock real"),
+    PAIR(DRAWN, FREE, SENSE, "no events are drawn there", "--clock explore:SEED"),
     PAIR(DROP_PUSH, UNSERVED, SENSE, "nobody pushes to servers",
          "a strategy that does (hogring help strategies)"),
     PAIR(DROP_PUSH, MACHINES, WORK, "not there yet", "it on one"),
@@ -325,7 +323,7 @@ const struct hr_feature_pair hr_pairs[] = {
     PAIR(ON_LOSS, COLOCATED, WORK, "a worker without a place in a step would not serve",
          "one of them", WHERE(HAS_REPRO)),
     PAIR(ON_LOSS, TENSOR, WORK, "a rank that is lost leaves others in the middle of a layer",
-         "--clock virtual, or --schedule explore:SEED", WHERE(HAS_REAL)),
+         "--clock virtual, or --clock explore:SEED", WHERE(HAS_REAL)),
     PAIR(ON_LOSS, STALE, WORK, "its stages keep weights of their own",
          "a schedule that drains, as 1f1b"),
     PAIR(RESTART, MACHINES, SENSE, "nobody but the launcher can start a process on another one",
@@ -349,7 +347,7 @@ const struct hr_feature_pair hr_pairs[] = {
     PAIR(DIGESTS, ON_LOSS, WORK, "a lost batch is handed out again where all rest, and bits change",
          "one of them", WHERE(HAS_SHARED), .given = true),
     PAIR(DIGESTS, ORDERED, SENSE, "its bits are not reproducible in real time",
-         "--clock virtual, or --schedule explore:SEED", .given = true),
+         "--clock virtual, or --clock explore:SEED", .given = true),
     PAIR(DIGESTS, STALE, SENSE, "it is empty only at the ends of epochs",
          "a schedule that drains, as 1f1b", .given = true),
 
@@ -455,7 +453,7 @@ const struct hr_feature_pair hr_pairs[] = {
          .given = true),
 
     /* Commands. */
-    PAIR(TIMELINE, EXPLORED, SENSE, "it has no clock", "--schedule free"),
+    PAIR(TIMELINE, EXPLORED, SENSE, "it has no clock", "--clock real"),
     PAIR(TIMELINE, CONCURRENT, WORK, "runs share processors there", "one of them"),
     PAIR(ORDERS, CONCURRENT, SENSE, "its runs disturb each other's order", "one of them"),
     PAIR(ORDERS, RESUME, SENSE, "a run that goes on has its order", "one of them"),
@@ -470,7 +468,7 @@ const struct hr_feature_pair hr_pairs[] = {
     PAIR(FORECAST, ADAPTIVE, WORK, NO_FORECAST, "it without"),
     PAIR(FORECAST, COLOCATED, WORK, NO_FORECAST, "--placement dedicated, or --clock virtual",
          WHERE(HAS_REAL)),
-    PAIR(FORECAST, EXPLORED, SENSE, "nothing takes time there", "--schedule free"),
+    PAIR(FORECAST, EXPLORED, SENSE, "nothing takes time there", "--clock real"),
     PAIR(FORECAST, LINK, SENSE, "it is of this machine as it is", "--clock virtual",
          WHERE(HAS_REAL)),
     PAIR(FORECAST, COMPUTE_TIME, SENSE, "it is of this machine as it is", "--clock virtual",

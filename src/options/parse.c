@@ -187,6 +187,29 @@ static enum hr_status refuse_parameter(const struct hr_option *row, const char *
                    (int)flag, said.text, own ? of->metavar : "", own ? "," : "", said.text + flag);
 }
 
+/* A value that is typed takes the place of all that it could have been: --clock real that of
+ * explore:7, --test 0.3 that of a file. */
+static void drop_alternatives(struct hr_cli *cli, enum hr_command_bit command, size_t number)
+{
+    struct hr_cli_option option;
+    const char *name = hr_cli_option_at(number).row->name;
+    bool any = false;
+    for (size_t i = 0; (option = hr_cli_option_at(i)).row != NULL; i++) {
+        const struct hr_option *row = option.row;
+        if (!row->part || hr_option_is_keyed(row) || strcmp(row->with[0].option, name) != 0 ||
+            !hr_option_is_of(row, command))
+            continue;
+        hr_option_default(row, (char *)cli + option.base);
+        cli->given[i] = false;
+        any = true;
+    }
+    option = hr_cli_option_at(number);
+    if (!any)
+        return;
+    hr_option_default(option.row, (char *)cli + option.base);
+    cli->given[number] = false;
+}
+
 /* seen: options that stood on this line. */
 static enum hr_status parse_option(struct hr_cli *cli, enum hr_command_bit command, int argc,
                                    char **argv, int answer, bool *seen)
@@ -203,6 +226,8 @@ static enum hr_status parse_option(struct hr_cli *cli, enum hr_command_bit comma
     HR_TRY(hr_cli_refuse_empty(row, optarg, ""));
     if (row->parameter)
         return refuse_parameter(row, optarg ? optarg : "");
+    if (optarg)
+        drop_alternatives(cli, command, (size_t)(answer - FIRST_ROW));
     return row->kind == HR_OPTION_CONFIG ? read_config(cli, command, optarg)
                                          : hr_sweep_set(cli, command, row->name, optarg, "");
 }

@@ -345,10 +345,10 @@ static enum hr_status refuse_value(const struct hr_option *of, unsigned command,
     const struct hr_option *row;
     char parts[200] = "";
     for (size_t i = 0; (row = hr_cli_option_at(i).row) != NULL; i++)
-        if (row->part && row->with[0].values[0] && !strcmp(row->with[0].option, of->name) &&
-            hr_option_is_of(row, command))
+        if (row->part && row->with[0].values[0] && of->kind != HR_OPTION_PARTS &&
+            !strcmp(row->with[0].option, of->name) && hr_option_is_of(row, command))
             hr_append(parts, sizeof parts, "%s%s%s", parts[0] ? ", " : "", row->metavar,
-                      row->kind == HR_OPTION_FLAG ? "" : "=");
+                      !hr_option_is_keyed(row) || row->kind == HR_OPTION_FLAG ? "" : "=");
     return parts[0] ? hr_fail(status, "%s (its parts: %s)", hr_error_message(), parts) : status;
 }
 

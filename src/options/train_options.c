@@ -108,8 +108,8 @@ struct hr_option_name hr_option_said(const struct hr_option *row, const char *va
     struct hr_option_name said;
     char name[64] = "";
     if (row->part) {
-        snprintf(name, sizeof name, "%s%s", row->with[0].values[0] ? row->metavar : "",
-                 is_switch ? "" : row->with[0].values);
+        snprintf(name, sizeof name, "%s%s", hr_option_is_keyed(row) ? row->metavar : "",
+                 hr_option_is_keyed(row) && !is_switch ? "=" : "");
         value = is_switch ? "" : value;
     } else if (row->parameter) {
         const struct hr_option *of = hr_train_option_find(row->with[0].option);

@@ -209,7 +209,7 @@ static const struct hr_option workers[] = {
     ROW("launch", TEXT, launch, DECIDES, "HOW", "thread", "thread or process",
         CHOICE(launch, HR_LAUNCHES),
         .commands = BOTH | HR_BENCH_COLLECTIVES | HR_BENCH_TRAIN | HR_BENCH_STORE | HR_FORECAST,
-        .models = HR_OF_ALL_MODELS, .with = {{"clock", "real"}, {"schedule", "free"}}),
+        .models = HR_OF_ALL_MODELS, .with = {{"clock", "real"}}),
     ROW("async-lr", TEXT, async_lr, DECIDES, "HOW", "same",
         "asynchronous updates at the same lr, or divide: by the workers; same:inverse: one of "
         "staleness t at lr / (1 + t); same:none,LAMBDA: gradients carried over to the weights they "
@@ -257,8 +257,7 @@ static const struct hr_option training[] = {
         RANGE(0, 0x1p31), .zero_is_off = true),
     ROW("prefetch", COUNT, prefetch, AROUND, "N", "0",
         "a thread beside each worker decodes up to N minibatches ahead; 0: none", RANGE(0, 64),
-        .with = {{"clock", "real"}, {"schedule", "free"}}, .zero_is_off = true,
-        .commands = BOTH | HR_FORECAST),
+        .with = {{"clock", "real"}}, .zero_is_off = true, .commands = BOTH | HR_FORECAST),
     ROW("seed", COUNT64, seed, DECIDES, "N", "1", "of initial weights and data order",
         .models = HR_OF_ALL_MODELS, .first = true, .commands = BOTH | HR_FORECAST),
 };
@@ -274,7 +273,8 @@ static const struct hr_option gradients[] = {
         "zero-copy: peers read gradients in place; copy: they go through the rings; auto: copy "
         "where "
         "--link emulates links between them",
-        CHOICE(transport, HR_TRANSPORTS), .with = {{"clock", "real"}}, .between_ranks = true),
+        CHOICE(transport, HR_TRANSPORTS), .with = {{"clock", "real|explore"}},
+        .between_ranks = true),
     ROW("compress", TEXT, compress, DECIDES, "HOW", NULL,
         "gradients on their way, of gossip weights, for slow links, with error feedback (hogring "
         "help compress): ",
@@ -288,7 +288,7 @@ static const struct hr_option gradients[] = {
     ROW("link", TEXT, link, AROUND, "BANDWIDTH,LATENCY", NULL,
         "1GB/s,5us; real clock: a link of its own between any two workers (emulated: transport "
         "copy); virtual: one each, to a switch (a star)",
-        .with = {{"schedule", "free"}}, .between_ranks = true, .or_stages = true,
+        .with = {{"clock", "real|virtual"}}, .between_ranks = true, .or_stages = true,
         .commands = BOTH | HR_FORECAST),
 };
 
@@ -327,17 +327,20 @@ static const struct hr_option pipelines[] = {
 
 static const struct hr_option times[] = {
     ROW("clock", TEXT, clock, AROUND, "WHICH", "real",
-        "real, or virtual: up to 1024 workers whose gradients are computed and whose time is "
-        "simulated, the same again bit for bit",
-        .said = "real; simulate: virtual", CHOICE(clock, HR_CLOCKS),
+        "real; virtual: up to 1024 workers whose gradients are computed and whose time is "
+        "simulated, the same again bit for bit; explore:SEED: nothing takes time, and one thread "
+        "runs all ranks in an order drawn from SEED",
+        .said = "real; simulate: virtual", CHOICE(clock, HR_CLOCKS), .also = "explore:SEED",
         .commands = BOTH | HR_BENCH_TRAIN | HR_FORECAST, .models = HR_OF_ALL_MODELS),
+    ROW("schedule", TEXT, schedule, AROUND, "explore:SEED", "free", "",
+        HR_PART_OF("clock", "explore")),
     ROW("compute-time", TEXT, compute_time, AROUND, "MODEL", NULL,
         "of a gradient: 10ms, uniform(5ms,15ms), exponential(10ms), lognormal(10ms,0.3) (median, "
         "sigma), pareto(10ms,2.5) (minimum, shape), trace:FILE (drawn from a text file of times, "
         "one a line as 9.8ms, behind # a comment); on the real clock workers sleep until then",
         .said = "virtual: lognormal(10ms,0.3); real: as it is",
         .other = {{HR_BENCH, .said = "real: as it is; virtual: as long as it takes here"}},
-        .commands = BOTH | HR_BENCH_TRAIN | HR_FORECAST, .with = {{"schedule", "free"}}),
+        .commands = BOTH | HR_BENCH_TRAIN | HR_FORECAST, .with = {{"clock", "real|virtual"}}),
     ROW("inject", TEXT, inject, BEGINS, "LIST", NULL,
         "trouble on purpose: slow:3x2 (worker 3 computes for twice as long), slow:*x3@10% (each, "
         "in a tenth of its steps), stall:1@step=50+3s, load:0+5ms (each batch of worker 0 comes "
@@ -352,7 +355,7 @@ static const struct hr_option times[] = {
     ROW("calibrate", TEXT, calibrate, ONCE, "FILE", NULL,
         "real: measure how long gradients, servers and messages take, and write a model of this "
         "run, for simulate --config FILE",
-        .written = true, .commands = HR_TRAIN, .with = {{"clock", "real"}, {"schedule", "free"}}),
+        .written = true, .commands = HR_TRAIN, .with = {{"clock", "real"}}),
     ROW("topology", TEXT, topology, AROUND, "FILE", NULL,
         "virtual: who is wired to whom, workers first, then servers, then their replicas; star:N, "
         "ring:N of links like --link",
@@ -458,8 +461,8 @@ static const struct hr_option limits[] = {
         .commands = BOTH | HR_BENCH_COLLECTIVES | HR_BENCH_TRAIN | HR_BENCH_STORE | HR_GATE,
         .models = HR_OF_ALL_MODELS),
     ROW("stall-warn", DURATION, stall_warn, ONCE, "WARN", "10s", "", .parameter = true,
-        .of_any = true, .with = {{"timeout", "30s"}, {"clock", "real"}, {"schedule", "free"}},
-        RANGE(0, 1e6), .models = HR_OF_ALL_MODELS, .check = check_stall_warn, .zero_is_off = true),
+        .of_any = true, .with = {{"timeout", "30s"}, {"clock", "real"}}, RANGE(0, 1e6),
+        .models = HR_OF_ALL_MODELS, .check = check_stall_warn, .zero_is_off = true),
 };
 
 static const struct hr_option checkpoints[] = {
@@ -509,8 +512,6 @@ static const struct hr_option results[] = {
 };
 
 static const struct hr_option expert[] = {
-    ROW("schedule", TEXT, schedule, AROUND, "HOW", "free",
-        "free, or explore:SEED: one thread runs all ranks in an order drawn from SEED"),
     ROW("kernels", TEXT, kernels, DECIDES, "WHICH", "fast",
         "fast, direct (without Winograd's algorithm in 3x3 convolutions), reference "
         "(plain C), or openblas, which multiplies",

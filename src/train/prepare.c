@@ -483,7 +483,7 @@ static enum hr_status parse_schedule(const char *text, bool explored, struct hr_
         if (end != text + length && !*end)
             return HR_OK;
     }
-    return hr_fail(HR_E_USAGE, "--schedule %s: expected free or explore:SEED", text);
+    return hr_fail(HR_E_USAGE, "--clock %s: expected real, virtual or explore:SEED", text);
 }
 
 static enum hr_status choose_driver(const struct hr_train_options *o, struct hr_drive *drive)
@@ -492,8 +492,12 @@ static enum hr_status choose_driver(const struct hr_train_options *o, struct hr_
         drive->driver = &hr_driver_replay;
     else
         HR_TRY(parse_schedule(o->schedule, hr_choices_of(o).explored, drive));
-    if (hr_choices_of(o).clock == HR_CLOCK_REAL)
+    const struct hr_choices choice = hr_choices_of(o);
+    if (choice.clock == HR_CLOCK_REAL)
         return HR_OK;
+    if (choice.explored) /* of a library's caller, or of an entry of a file */
+        return hr_fail(HR_E_USAGE, "--clock virtual: not with a schedule, %s; expected one of them",
+                       o->schedule);
     drive->driver = &hr_driver_virtual;
     return HR_OK;
 }

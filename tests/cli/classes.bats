@@ -81,7 +81,7 @@ says_what_it_said() {
 
 @test "train and compare say what the test samples were answered with, as eval does" {
   digits=(train --model softmax --epochs 2 --quiet --json "$TMP/t.json")
-  for how in "--clock virtual" "--launch process" "--launch process --validation 0.2" "--early-stop accuracy,1 --lr 30 --epochs 4" "--schedule explore:3 --strategy ps-async"; do
+  for how in "--clock virtual" "--launch process" "--launch process --validation 0.2" "--early-stop accuracy,1 --lr 30 --epochs 4" "--clock explore:3 --strategy ps-async"; do
     hogring "${digits[@]}" $how >/dev/null 2>&1
     says_what_it_said "$TMP/t.json"
   done

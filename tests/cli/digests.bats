@@ -3,7 +3,7 @@
 load support
 
 run=(train --quiet --workers 3 --seed 3 --epochs 2 --max-steps 26)
-drivers=("" "--launch process" "--clock virtual" "--schedule explore:5")
+drivers=("" "--launch process" "--clock virtual" "--clock explore:5")
 
 # same STRATEGY...: with digests and without the run has the same weights, and the last digests are of them.
 same() {
@@ -24,7 +24,7 @@ PY
     [ "$(json "$TMP/1.json" '[s["step"] for s in d["runs"][0]["step_digests"]]')" = "[3, 6, 9, 12, 15, 18, 21, 24, 26]" ]
   done
   for s in $(strategies '$4 == "input"'); do
-    for driver in "--clock virtual" "--schedule explore:5"; do same $s $driver; done
+    for driver in "--clock virtual" "--clock explore:5"; do same $s $driver; done
   done
 }
 

@@ -13,11 +13,11 @@ digest() { json "$1" 'd["runs"][0]["weights_digest"]'; }
   for command in train simulate; do
     refused 2 "not with --placement colocated: a server dies with its worker; expected kill:W, or" $command --workers 2 --strategy ps-async --placement colocated --inject kill:server:0@step=3
   done
-  refused 2 "--inject kill:any, stall:any: not with --schedule free" train --workers 2 --inject kill:any@p=0.1
+  refused 2 "--inject kill:any, stall:any: not with --clock real" train --workers 2 --inject kill:any@p=0.1
 }
 
 @test "a worker that is told to die ends the run with 4 and its rank, unless --on-loss says otherwise" {
-  for how in "--compute-time 1ms" "--compute-time 1ms --launch process" "--schedule explore:3" "--clock virtual"; do
+  for how in "--compute-time 1ms" "--compute-time 1ms --launch process" "--clock explore:3" "--clock virtual"; do
     refused 4 "rank 1" train "${quick[@]}" --workers 2 --strategy hogwild --inject kill:1@step=3 $how
     hogring train "${quick[@]}" --workers 2 --strategy hogwild --inject kill:1@step=3 $how --on-loss continue 2>"$TMP/stderr"
     grep -q "worker 1 was lost" "$TMP/stderr"
@@ -26,7 +26,7 @@ digest() { json "$1" 'd["runs"][0]["weights_digest"]'; }
 
 @test "pushes that are lost are sent again, told, and change no synchronous weights" {
   hogring train "${quick[@]}" --workers 3 --strategy ps-sync --json "$TMP/whole.json"
-  for how in "--launch thread" "--launch process" "--schedule explore:3" "--clock virtual"; do
+  for how in "--launch thread" "--launch process" "--clock explore:3" "--clock virtual"; do
     hogring train "${quick[@]}" --workers 3 --strategy ps-sync $how --inject drop-push:p=0.4+1ms --details --json "$TMP/lossy.json" >"$TMP/stdout"
     [ "$(digest "$TMP/lossy.json")" = "$(digest "$TMP/whole.json")" ]
     [ "$(json "$TMP/lossy.json" '(lambda r: r["resent"] > r["duplicates"] > 0)(d["runs"][0])')" = True ]
@@ -55,7 +55,7 @@ nan_is_named() {
     nan_is_named train --strategy $s --compute-time 1ms --launch thread
     nan_is_named train --strategy $s --compute-time 1ms --launch process
     nan_is_named train --strategy $s --compute-time 1ms --record "$TMP/run.trace"
-    nan_is_named train --strategy $s --schedule explore:5
+    nan_is_named train --strategy $s --clock explore:5
     nan_is_named simulate --strategy $s
   done
   [ ! -e "$TMP/run.trace" ]
@@ -68,7 +68,7 @@ nan_is_named() {
 }
 
 @test "a bit that flips in a replica is found at the cut, and the rank is named" {
-  for how in "train --algorithm tree" "train --algorithm ring --launch process" "train --clip-norm 1" "train --algorithm ring --schedule explore:1" "simulate --algorithm tree"; do
+  for how in "train --algorithm tree" "train --algorithm ring --launch process" "train --clip-norm 1" "train --algorithm ring --clock explore:1" "simulate --algorithm tree"; do
     refused 1 " in 2 of 3 ranks: the weights of rank 1 were altered" $how "${softmax[@]}" --workers 3 --inject $flip
     refused 1 " in rank 0 and " $how "${softmax[@]}" --workers 2 --inject $flip
     grep -q " in rank 1: the weights of one of them were altered" "$TMP/stderr"
@@ -84,7 +84,7 @@ nan_is_named() {
 }
 
 @test "a run with a flipped bit is replayed to the bit" {
-  for how in "train --strategy ps-async --launch process --compute-time 1ms" "train --strategy hogwild --compute-time 1ms" "train --strategy ssp --schedule explore:2" "simulate --strategy ps-async"; do
+  for how in "train --strategy ps-async --launch process --compute-time 1ms" "train --strategy hogwild --compute-time 1ms" "train --strategy ssp --clock explore:2" "simulate --strategy ps-async"; do
     hogring $how "${softmax[@]}" --workers 3 --inject flip-bit:weights:1@step=3,flip-bit:weights:2@step=5 --record "$TMP/run.trace" --json "$TMP/run.json" >/dev/null
     hogring replay "$TMP/run.trace" --quiet --json "$TMP/again.json" >/dev/null
     [ "$(digest "$TMP/run.json")" = "$(digest "$TMP/again.json")" ]

@@ -87,10 +87,10 @@ hogring: warning: --inject: server 0 never died: the run was over before 90 s" ]
 
 @test "explored schedules have no times" {
   for option in "compute-time 10ms" "link 1GB/s"; do
-    refused 2 "--${option% *}: is not supported with --schedule explore:1" train --schedule explore:1 --$option
+    refused 2 "--${option% *}: is not supported with --clock explore:1" train --clock explore:1 --$option
   done
   for what in slow:1x2 stall:1@step=3+1s load:0+1ms; do
-    refused 2 "--inject slow, stall, load: not with --schedule explore:1: nothing takes time there" train --schedule explore:1 --workers 2 --inject nan:1@step=999,$what
+    refused 2 "--inject slow, stall, load: not with --clock explore:1: nothing takes time there" train --clock explore:1 --workers 2 --inject nan:1@step=999,$what
   done
 }
 

@@ -22,7 +22,7 @@ small=(--model softmax --quiet --epochs 2 --workers 3 --batch-size 16)
 
 @test "a log changes no bit, of processes, threads and ranks that one process runs" {
   for strategy in $(strategies '$4 == "term"'); do
-    for how in "--launch thread" "--launch process" "--clock virtual" "--schedule explore:3"; do
+    for how in "--launch thread" "--launch process" "--clock virtual" "--clock explore:3"; do
       hogring train "${small[@]}" --strategy $strategy $how --json "$TMP/a.json" >/dev/null
       hogring train "${small[@]}" --strategy $strategy $how --json "$TMP/b.json" --log "$TMP/log" --overwrite >/dev/null
       [ "$(json "$TMP/a.json" 'd["runs"][0]["weights_digest"]')" = "$(json "$TMP/b.json" 'd["runs"][0]["weights_digest"]')" ]

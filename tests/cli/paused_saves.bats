@@ -20,8 +20,8 @@ unchanged() {
 @test "the same bits with saves and without: virtual time, explored orders, with losses" {
   for s in "${strategies[@]}"; do
     unchanged $s --clock virtual
-    unchanged $s --schedule explore:5
-    unchanged $s --schedule explore:5 --on-loss restart --inject kill:any@p=0.005x4
+    unchanged $s --clock explore:5
+    unchanged $s --clock explore:5 --on-loss restart --inject kill:any@p=0.005x4
   done
 }
 

@@ -12,7 +12,7 @@ digest() { hogring train --workers 1 --pipeline 3 "$@" --quiet | sed -n 's/^weig
     want=$(digest --epochs 2 --pipeline schedule=$schedule)
     [ -n "$want" ]
     [ "$(digest --epochs 2 --pipeline schedule=$schedule --launch process)" = "$want" ]
-    [ "$(digest --epochs 2 --pipeline schedule=$schedule --schedule explore:3)" = "$want" ]
+    [ "$(digest --epochs 2 --pipeline schedule=$schedule --clock explore:3)" = "$want" ]
     [ "$(digest --epochs 2 --pipeline schedule=$schedule --clock virtual --compute-time 5ms)" = "$want" ]
     [ "$(digest --epochs 2 --pipeline schedule=1f1b,micro-batches=1)" != "$want" ]
   done
@@ -35,7 +35,7 @@ END
 
 @test "a run is replayed with its stages" {
   for strategy in allreduce ps-async; do
-    run hogring train --workers 2 --strategy $strategy --pipeline 3,schedule=pipedream --schedule explore:5 \
+    run hogring train --workers 2 --strategy $strategy --pipeline 3,schedule=pipedream --clock explore:5 \
       --max-steps 60 --record "$TMP/$strategy.trace"
     [ "$status" -eq 0 ]
     run hogring replay "$TMP/$strategy.trace"

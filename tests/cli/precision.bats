@@ -11,7 +11,7 @@ digest() { hogring train "${net[@]}" "$@" --quiet | sed -n 's/^weights digest  \
   [ -n "$want" ]
   [ "$(digest --workers 2 --precision float32)" != "$want" ]
   for how in "--strategy ps-sync" "--strategy ssp --staleness 0" "--algorithm tree" "--launch process" \
-    "--threads-per-worker 2" "--kernels reference" "--clock virtual" "--overlap on" "--schedule explore:3"; do
+    "--threads-per-worker 2" "--kernels reference" "--clock virtual" "--overlap on" "--clock explore:3"; do
     [ "$(digest --workers 2 $how)" = "$want" ] || { echo "$how"; return 1; }
   done
   HOGRING_ISA=v2 refused 2 "HOGRING_ISA=v2: expected plain, v3, neon, v4, v4bf16 or v4amx" train --epochs 1

@@ -33,9 +33,9 @@ PY
 
 @test "the same bits with saves and without: threads, processes, virtual time, explored orders" {
   for s in "${strategies[@]}"; do
-    for driver in "" "--launch process" "--clock virtual" "--schedule explore:5"; do unchanged "$s" "$driver"; done
+    for driver in "" "--launch process" "--clock virtual" "--clock explore:5"; do unchanged "$s" "$driver"; done
   done
-  for driver in "--clock virtual" "--schedule explore:5"; do unchanged backup-workers "$driver"; done # else the order decides
+  for driver in "--clock virtual" "--clock explore:5"; do unchanged backup-workers "$driver"; done # else the order decides
 }
 
 @test "from every save a run goes on to the same end, in virtual time, too" {
@@ -62,7 +62,7 @@ PY
 
 @test "with --on-loss, too; after a loss between two saves a replay has the same bits" {
   for s in "${strategies[@]}"; do unchanged "$s" "--on-loss continue"; done
-  for driver in "--launch thread" "--launch process" "--clock virtual" "--schedule explore:5"; do
+  for driver in "--launch thread" "--launch process" "--clock virtual" "--clock explore:5"; do
     for loss in continue restart; do
       rm -rf "$TMP/c"
       hogring "${run[@]}" --strategy local-sgd --sync-every 5 --inject kill:1@step=7 --on-loss $loss $driver \

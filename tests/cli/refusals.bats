@@ -84,8 +84,8 @@ inject ='; do
 @test "options that would be ignored are refused" {
   refused 2 "--batch-size 8: not with --global-batch-size 64" train --batch-size 8 --global-batch-size 64
   refused 2 "--overlap --epochs: expected on or off" train --overlap --epochs 1
-  refused 2 "--prefetch: is not supported with --schedule explore:1" train --prefetch 2 --schedule explore:1
-  refused 2 "--launch: is not supported with --schedule explore:1" train --launch process --schedule explore:1
+  refused 2 "--prefetch: is not supported with --clock explore:1" train --prefetch 2 --clock explore:1
+  refused 2 "--launch: is not supported with --clock explore:1" train --launch process --clock explore:1
   refused 2 "--async-lr: is not supported with --strategy ssp" train --strategy ssp --staleness 0 --async-lr divide
   refused 2 "--keep: where to? give --checkpoint-dir too" train --keep 2
 }
@@ -153,7 +153,10 @@ inject ='; do
   refused 2 "there are: sgd, adagrad, adam, adamw, lars, lamb" train --optimizer rmsprop
   refused 2 "nesterov of --optimizer sgd maybe: expected true or false" compare --strategies allreduce:nesterov=maybe
   refused 2 "expected thread or process" train --launch fiber
-  refused 2 "expected free or explore:SEED" train --schedule explore:x
+  refused 2 "--clock unreal: expected real, virtual or explore:SEED" train --clock unreal
+  refused 2 "--clock explore: is not supported with --model svm" train --model svm --clock explore:1
+  refused 2 "--clock explore:1: simulate is train --clock virtual" simulate --clock explore:1
+  refused 2 "--clock explore:x: expected real, virtual or explore:SEED" train --clock explore:x
   refused 2 "expected constant, step, cosine or linear" train --lr-schedule square
 }
 

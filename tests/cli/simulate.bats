@@ -60,7 +60,7 @@ few=(--model "flatten, dense 10" --epochs 1 --batch-size 8 --quiet)
   grep -q "as long as one rank would take for the work of all stages" "$TMP/model.ini"
   hogring simulate "${few[@]}" --model mlp --workers 2 --pipeline 2,micro-batches=4 --config "$TMP/model.ini" >/dev/null
   refused 2 "--calibrate: is not supported with --clock virtual" simulate --calibrate "$TMP/model.ini"
-  refused 2 "--calibrate: is not supported with --schedule explore:1" train --schedule explore:1 --calibrate "$TMP/model.ini"
+  refused 2 "--calibrate: is not supported with --clock explore:1" train --clock explore:1 --calibrate "$TMP/model.ini"
   refused 3 "--calibrate $TMP/none/model.ini: cannot be written" train --calibrate "$TMP/none/model.ini"
   refused 2 "expected a name of at most" train --calibrate "a model"
 }

@@ -34,7 +34,7 @@ END_OF_PYTHON
   want=$(digest --tensor-parallel 1:4)
   [ -n "$want" ]
   for grid in "--tensor-parallel 2:4" "--tensor-parallel 4 --launch process" "--tensor-parallel 4 --clock virtual" \
-    "--tensor-parallel 2:4 --schedule explore:7"; do
+    "--tensor-parallel 2:4 --clock explore:7"; do
     [ "$(digest $grid)" = "$want" ]
   done
   [ "$(digest)" != "$want" ]

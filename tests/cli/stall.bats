@@ -114,7 +114,7 @@ END
   refused 2 "WARN of --timeout -1s" train --timeout 30s:-1s
   refused 2 "WARN of --timeout 2000000: expected 0 to 1000000" train --timeout 0:2000000s
   refused 2 "WARN of --timeout: is not supported with --clock virtual" simulate --timeout 30s:1s
-  refused 2 "WARN of --timeout: is not supported with --schedule explore:1" train --schedule explore:1 --timeout 30s:1s
+  refused 2 "WARN of --timeout: is not supported with --clock explore:1" train --clock explore:1 --timeout 30s:1s
   refused 2 "--stall-warn 3s: is said behind a colon: --timeout 30s:3s" train --stall-warn 3s
   hogring train "${quick[@]}" --timeout 5s 2>"$TMP/err" >/dev/null
   [ ! -s "$TMP/err" ]

@@ -68,7 +68,7 @@ load support
   refused 2 "--strategy backup-workers:3: expected fewer than the 3 workers" train --strategy backup-workers:3 --workers 3
   refused 2 "--servers 2: not with --strategy backup-workers: one server decides" train --strategy backup-workers --servers 2
   refused 2 "--async-lr: is not supported with --strategy backup-workers" train --strategy backup-workers --async-lr same:inverse
-  hogring train "${quick[@]}" --strategy backup-workers:2 --workers 4 --schedule explore:1 --details --json "$TMP/out.json" >"$TMP/stdout"
+  hogring train "${quick[@]}" --strategy backup-workers:2 --workers 4 --clock explore:1 --details --json "$TMP/out.json" >"$TMP/stdout"
   grep -Eq "^dropped +[0-9]+ gradients of [0-9]+ samples; by worker:( [0-9]+){4}$" "$TMP/stdout"
   [ "$(json "$TMP/out.json" 'd["runs"][0]["dropped"]["gradients"] == sum(d["runs"][0]["dropped"]["by_worker"]) > 0, d["runs"][0]["manner"]')" = "(True, 'backups 2')" ]
   hogring compare "${quick[@]}" --concurrent --workers 3 --strategies backup-workers:backups=0,backup-workers:backups=1 --json "$TMP/out.json" >"$TMP/stdout"

@@ -83,7 +83,7 @@ timed() {
 
 @test "where a timeline means nothing it is refused" {
   refused 2 "is not supported with --model logistic" train --model logistic --data digits --timeline "$TMP/line.json"
-  refused 2 "not with --schedule explore: it has no clock" train --schedule explore --timeline "$TMP/line.json"
+  refused 2 "not with --clock explore: it has no clock" train --clock explore --timeline "$TMP/line.json"
   refused 2 "--timeline: not with --concurrent" compare --concurrent --timeline "$TMP/line.json"
   refused 2 "expected A:B" train --timeline "$TMP/line.json,steps=9:3"
   refused 2 "of what? expected FILE,steps=A:B" train --timeline steps=3:9

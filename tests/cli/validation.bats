@@ -16,7 +16,7 @@ PY
 run_of() { hogring train --quiet --model softmax --epochs 2 --workers 2 --validation 0.2 --json "$1" "${@:2}" >/dev/null; }
 
 @test "with a validation split the test set is read once, at the end" {
-  for how in "--launch thread" "--launch process" "--clock virtual" "--schedule explore:3"; do
+  for how in "--launch thread" "--launch process" "--clock virtual" "--clock explore:3"; do
     run_of "$TMP/out.json" $how
     [ "$(json "$TMP/out.json" '[(p["test_loss"], p["validation_loss"] > 0) for p in d["runs"][0]["curve"]]')" = "[(None, True), (None, True)]" ]
     [ "$(json "$TMP/out.json" 'd["runs"][0]["test_evaluations"], d["runs"][0]["validation_samples"], d["runs"][0]["test_loss"] > 0')" = "(1, 288, True)" ]

@@ -10,7 +10,7 @@ winograd_here() { [[ "$(hogring --version)" == *winograd* ]] || skip "convolutio
   winograd_here
   want=$(digest --workers 2)
   [ -n "$want" ]
-  for how in "--strategy ps-sync" "--launch process" "--threads-per-worker 3" "--clock virtual" "--schedule explore:3" "--kernels fast"; do
+  for how in "--strategy ps-sync" "--launch process" "--threads-per-worker 3" "--clock virtual" "--clock explore:3" "--kernels fast"; do
     [ "$(digest --workers 2 $how)" = "$want" ] || { echo "$how"; return 1; }
   done
   [ "$(HOGRING_ISA=v3 digest --workers 2)" = "$want" ]

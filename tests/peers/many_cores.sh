@@ -155,7 +155,7 @@ instructions() {
   if [ "$1" = allreduce ]; then step=$2; fi
   for gradients in 160 320; do
     few=$many
-    valgrind --tool=callgrind --callgrind-out-file="$work/out" "$hogring" train --model softmax --batch-size 4 --quiet --schedule explore:1 \
+    valgrind --tool=callgrind --callgrind-out-file="$work/out" "$hogring" train --model softmax --batch-size 4 --quiet --clock explore:1 \
       --strategy "$1" --workers "$2" --max-steps "$((gradients / step))" >"$work/said" 2>&1 || { tail -n 1 "$work/said" >&2; return 1; }
     many=$(sed -n 's/^totals: \([0-9]*\).*/\1/p' "$work/out")
   done

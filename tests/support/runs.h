@@ -43,7 +43,7 @@ float *run_weights(struct hr_train_options options, size_t *params);
 /* Both runs end with the same weights to rounding, and not to the bit: or nothing was compared. */
 void run_check_near(struct hr_train_options a, struct hr_train_options b);
 
-/* An asynchronous run is a function of the order: the same seed of --schedule explore gives it
+/* An asynchronous run is a function of the order: the same seed of --clock explore gives it
  * again, another does not. */
 void run_check_order(struct hr_train_options options);
 

@@ -6,7 +6,7 @@
  *                slow:RANKxF@P%                 only with probability P %, drawn for each step
  *                slow:stage:RANK:KxF[@P%]       the same of stage K of RANK's pipeline alone
  *                stall:RANK@step=N+T            RANK waits T before its step N
- *                stall:any@p=P, =PxN            under --schedule explore: at each event somebody
+ *                stall:any@p=P, =PxN            under --clock explore: at each event somebody
  *                                               stands still with probability P, a worker or a
  *                                               server, for at most HR_INJECT_LONGEST_STALL events,
  *                                               or until nothing else can happen; once, or at most
@@ -16,7 +16,7 @@
  *                kill:RANK@time=T               ... at time T of the run's clock
  *                kill:server:S@step=N           server S dies before it takes its input N
  *                kill:server:S@time=T           ... at time T of the run's clock
- *                kill:any@p=P                   under --schedule explore: at each event some worker
+ *                kill:any@p=P                   under --clock explore: at each event some worker
  *                                               dies with probability P, once in all
  *                kill:any@p=PxN                 ... at most N times in all
  *                kill:server:any@p=P, =PxN      ... some server

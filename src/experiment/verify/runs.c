@@ -398,7 +398,7 @@ static enum hr_status try_any_order(struct hr_trial *trial)
 const struct hr_check hr_check_any_order = {
     .name = "any-order",
     .claim = "synchronous in any order",
-    .story = "Synchronous strategies end with the same bits in any order of events (--schedule "
+    .story = "Synchronous strategies end with the same bits in any order of events (--clock "
              "explore); all others again in the same order.",
     .what = "runs",
     .run = try_any_order,

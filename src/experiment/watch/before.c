@@ -204,6 +204,19 @@ static bool is_refused_later(const char *name)
 /* Before there was --precision. */
 static const char earlier_precision[] = "float32";
 
+/* Was another value given in its place: --clock real in that of explore:7? */
+static bool is_decided(const struct hr_cli *cli, const struct hr_option *row)
+{
+    const struct hr_option *part;
+    if (row->part && !hr_option_is_keyed(row) && hr_cli_was_given(cli, row->with[0].option))
+        return true;
+    for (size_t i = 0; (part = hr_train_option_at(i)) != NULL; i++)
+        if (part->part && !hr_option_is_keyed(part) && hr_cli_was_given(cli, part->name) &&
+            !strcmp(part->with[0].option, row->name))
+            return true;
+    return false;
+}
+
 /* One option of the checkpoint, which somebody else may have written. */
 static void adopt(struct hr_cli *cli, const char *name, const char *value,
                   struct hr_passed_over *over)
@@ -222,7 +235,9 @@ static void adopt(struct hr_cli *cli, const char *name, const char *value,
             hr_passed_over_add(over, name);
         return;
     }
-    if (!hr_cli_was_given(cli, name)) {
+    if (!hr_cli_was_given(cli, name) && is_decided(cli, row)) {
+        cli->kept[number] = hr_option_equal(row, mine, theirs);
+    } else if (!hr_cli_was_given(cli, name)) {
         memcpy(mine + row->offset, theirs + row->offset, row->size);
         cli->kept[number] = true;
     } else if (hr_option_equal(row, mine, theirs)) {

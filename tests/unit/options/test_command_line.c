@@ -85,6 +85,8 @@ static void wrong_lines_say_what_is_expected(void **state)
         {HR_TRAIN, "--pipeline 2,mb=4",
          "(its parts: micro-batches=, schedule=, stages=, recompute)"},
         {HR_BENCH, "--pipeline 2 --pipeline 4", "--pipeline: given twice"},
+        {HR_TRAIN, "--schedule explore:7",
+         "--schedule explore:7: is said in another way: --clock explore:7"},
         {HR_COMPARE, "--seeds many", "--seeds many: expected a whole number"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -145,6 +147,25 @@ static void parts_are_cut(void **state)
     CHECK_OK(hr_config_parse(&cli, HR_TRAIN, "f", "expect-rmse = 3\ntest = t.csv\n"));
     assert_true(cli.expect[HR_METRIC_RMSE] == 3 && hr_cli_was_given(&cli, "expect"));
     assert_string_equal(cli.data_options.test_data, "t.csv");
+}
+
+/* The last of several counts, whichever row it goes to. */
+static void a_value_takes_the_place_of_its_alternatives(void **state)
+{
+    (void)state;
+    CHECK_OK(parse(HR_TRAIN, "--clock virtual --clock explore:7"));
+    assert_string_equal(cli.train.schedule, "explore:7");
+    assert_string_equal(cli.train.clock, "real");
+    CHECK_OK(parse(HR_TRAIN, "--clock explore:7 --clock virtual"));
+    assert_string_equal(cli.train.schedule, "free");
+    assert_string_equal(cli.train.clock, "virtual");
+    assert_false(hr_cli_was_given(&cli, "schedule"));
+    CHECK_OK(parse(HR_TRAIN, "--test held.csv --test 0.3"));
+    assert_true(cli.data_options.test_fraction == 0.3 && !cli.data_options.test_data[0]);
+    assert_false(hr_cli_was_given(&cli, "test-data"));
+    CHECK_OK(parse(HR_TRAIN, "--validation 0.3 --validation held.csv"));
+    assert_true(cli.train.validation_fraction == 0);
+    assert_string_equal(cli.data_options.validation_data, "held.csv");
 }
 
 /* A folder behind it, or after "=", or that of the checkpoints. */
@@ -213,6 +234,7 @@ int main(void)
         cmocka_unit_test(wrong_lines_say_what_is_expected),
         cmocka_unit_test(right_lines_are_taken),
         cmocka_unit_test(parts_are_cut),
+        cmocka_unit_test(a_value_takes_the_place_of_its_alternatives),
         cmocka_unit_test(resume_has_three_spellings),
         cmocka_unit_test(given_options_are_known_by_name),
         cmocka_unit_test(epochs_of_early_stopping_are_counted),

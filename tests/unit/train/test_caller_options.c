@@ -45,7 +45,7 @@ static void what_cannot_be_set_is_said(void **state)
     (void)state;
     refused("stalenes", "7", "--stalenes: unknown option; did you mean --staleness?");
     refused("staleness", "-7", "--staleness -7: expected a whole number, not negative");
-    refused("clock", "reel", "--clock reel: expected real or virtual");
+    refused("clock", "reel", "--clock reel: expected real, virtual or explore:SEED");
     refused("json", "out.json",
             "--json: is of the command alone, and no field of struct hr_train_options");
 }

@@ -391,7 +391,7 @@ static void wrong_options_are_refused_with_what_was_expected(void **state)
     check_refused(options, "--batch-size 0");
     options = run_options("allreduce", 2);
     snprintf(options.schedule, sizeof options.schedule, "explore:");
-    check_refused(options, "expected free or explore:SEED");
+    check_refused(options, "expected real, virtual or explore:SEED");
     options = run_options("allreduce", 2);
     snprintf(options.model, sizeof options.model, "flatten, dense 11");
     check_refused(options, "11");
