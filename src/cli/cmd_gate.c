@@ -225,7 +225,7 @@ static enum hr_status locate(struct gate *gate, size_t i)
     else
         snprintf(where, HR_GATE_TEXT,
                  "which step? give --against OLD-BINARY, or make the baseline "
-                 "with --digest-every N");
+                 "with --json FILE,digests=N");
     return HR_OK;
 }
 
@@ -378,7 +378,7 @@ const struct hr_command hr_command_gate = {
         "tensor and the rank. Speed is judged beside the old binary alone. Exit code 1: it failed; "
         "2: it could not be\n"
         "judged (hogring help gate has workflows for GitHub and GitLab).\n",
-    .examples = "  hogring compare --seeds 10 --digest-every 10 --json baseline.json\n"
+    .examples = "  hogring compare --seeds 10 --json baseline.json,digests=10\n"
                 "  hogring gate baseline.json\n"
                 "  hogring gate baseline.json --against ./hogring-main --slower 20%\n"
                 "  hogring gate baseline.json --junit gate.xml\n"

@@ -132,7 +132,10 @@ static const struct hr_option limits[] = {
 
 static const struct hr_option results[] = {
     ROW("json", TEXT, json, "FILE", NULL,
-        "write everything as JSON; - for stdout (help json: fields)", .written = true,
+        "write everything as JSON; - for stdout (help json: fields); train, compare: "
+        "FILE,digests=N: with digests of all tensors every N steps, which change no bit, so that "
+        "hogring gate finds the step and the tensor where two runs part",
+        .written = true,
         .commands = READERS | HR_PREDICT | HR_SAMPLE | HR_INSPECT | HR_BENCH | HR_REPLAY |
                     HR_DOCTOR | HR_TOP | HR_VERIFY | HR_GATE,
         .models = HR_OF_ALL_MODELS, .first = true),

@@ -140,7 +140,7 @@ static bool is_served(const struct hr_strategy *s)
     F(PREFETCH, "--prefetch N", "prefetch", "--prefetch 2", o->prefetch > 0)                       \
     F(CALIBRATE, "--calibrate FILE", "calibrate", "--calibrate model.ini", o->calibrate[0])        \
     F(RECORD, "--record FILE", "record", "--record run.trace", o->record[0])                       \
-    F(DIGESTS, "--digest-every N", "digest-every", "--digest-every 5", o->digest_every > 0)        \
+    F(DIGESTS, "--json digests=N", "digest-every", "--json digests=5", o->digest_every > 0)        \
     F(SAVES, "--checkpoint-dir DIR", "checkpoint-dir", "--checkpoint-dir saved",                   \
       o->checkpoint_dir[0])                                                                        \
     F(ORDERED, "an asynchronous run in real time", "strategy", "--strategy ps-async",              \
@@ -168,7 +168,7 @@ static bool is_served(const struct hr_strategy *s)
       IS(transport, "zero-copy"))                                                                  \
     F(LINK, "--link", "link", "--link 1GB/s,5us", o->link[0])                                      \
     F(TOPOLOGY, "--topology", "topology", "--topology star:8", o->topology[0])                     \
-    F(SERVER_TIME, "--server-time", "server-time", "--server-time 1ms", o->server_time[0])         \
+    F(SERVER_TIME, "--servers time=MODEL", "server-time", "--servers time=1ms", o->server_time[0]) \
     F(COMPUTE_TIME, "--compute-time", "compute-time", "--compute-time 5ms", o->compute_time[0])    \
     F(INJECT, "--inject", "inject", "--inject slow:0x2", o->inject[0])                             \
     F(TIMED, "--inject slow, stall, load", "inject", "--inject slow:0x2",                          \

@@ -68,7 +68,7 @@ HR_CHECKED enum hr_status hr_pairs_check_of(const struct hr_train_options *optio
 /* Those of an option that was given. */
 HR_CHECKED enum hr_status hr_pairs_check_option(const char *option, const struct hr_pair_run *run);
 
-/* --digest-every as a run of these options obeys it: 0 where it means nothing. */
+/* --json digests=N as a run of these options obeys it: 0 where it means nothing. */
 uint64_t hr_digest_every(const struct hr_train_options *o);
 
 /* The table, as text of the manual (manual/manual.h). */

@@ -167,7 +167,9 @@ static const struct hr_option workers[] = {
         .other = {{HR_COMPARE, .said = "cores, 2 to 4"}},
         .commands = BOTH | HR_BENCH_TRAIN | HR_BENCH_STORE | HR_FORECAST,
         .models = HR_OF_ALL_MODELS, SPARSE_RANGE(1, HR_MAX_RANKS), .first = true),
-    ROW("servers", COUNT, servers, DECIDES, "S", NULL, "shards of the parameter server",
+    ROW("servers", COUNT, servers, DECIDES, "S", NULL,
+        "shards of the parameter server; S,time=MODEL, as --compute-time's: in virtual time, how "
+        "long each takes for a message [0s]",
         RANGE(1, INFINITY), .said = "1; colocated: one a worker, at most 64",
         .commands = BOTH | HR_BENCH_TRAIN | HR_BENCH_STORE | HR_FORECAST),
     ROW("placement", TEXT, placement, DECIDES, "WHERE", "dedicated",
@@ -349,9 +351,9 @@ static const struct hr_option times[] = {
         "its gradient), flip-bit:weights:1@step=9, drop-push:p=0.01+50ms (pushes are lost, and "
         "sent again); hogring help inject",
         .commands = BOTH | HR_BENCH_TRAIN),
-    ROW("server-time", TEXT, server_time, AROUND, "MODEL", NULL,
-        "virtual: how long a server takes a message", .said = "0s",
-        .commands = BOTH | HR_BENCH_TRAIN | HR_FORECAST, .with = {{"clock", "virtual"}}),
+    ROW("server-time", TEXT, server_time, AROUND, "time", NULL, "", .parameter = true, .part = true,
+        .with = {{"servers", "="}, {"clock", "virtual"}},
+        .commands = BOTH | HR_BENCH_TRAIN | HR_FORECAST),
     ROW("calibrate", TEXT, calibrate, ONCE, "FILE", NULL,
         "real: measure how long gradients, servers and messages take, and write a model of this "
         "run, for simulate --config FILE",
@@ -500,9 +502,7 @@ static const struct hr_option results[] = {
     ROW("record-block", TEXT, record_block, DECIDES, "BYTES", "16K", "", .commands = HR_LIBRARY),
     ROW("note", TEXT, note, ONCE, "TEXT", NULL,
         "words of your own, which --json keeps beside the run", .models = HR_OF_ALL_MODELS),
-    ROW("digest-every", COUNT64, digest_every, ONCE, "N", NULL,
-        "every N steps, digests of all tensors go into --json, so that hogring gate finds the step "
-        "and the tensor where two runs part; they change no bit"),
+    ROW("digest-every", COUNT64, digest_every, ONCE, "digests", NULL, "", HR_PART_OF("json", "=")),
     ROW("target-accuracy", NUMBER, target_accuracy, AROUND, "accuracy", NULL, "",
         HR_PART_OF("time-to", "="), RANGE(0, 1), .models = HR_OF_ALL_MODELS),
     ROW("target-rmse", NUMBER, target_rmse, AROUND, "rmse", NULL, "", HR_PART_OF("time-to", "="),

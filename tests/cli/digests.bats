@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# --digest-every: digests of all tensors at steps, a pure read; and what the JSON has for who runs it again.
+# --json FILE,digests=N: digests of all tensors at steps, a pure read; and what the JSON has for who runs it again.
 load support
 
 run=(train --quiet --workers 3 --seed 3 --epochs 2 --max-steps 26)
@@ -9,7 +9,7 @@ drivers=("" "--launch process" "--clock virtual" "--clock explore:5")
 same() {
   local n
   hogring "${run[@]}" --strategy "$@" --json "$TMP/plain.json" >/dev/null
-  for n in 1 2; do hogring "${run[@]}" --strategy "$@" --digest-every 3 --json "$TMP/$n.json" >/dev/null; done
+  for n in 1 2; do hogring "${run[@]}" --strategy "$@" --json "$TMP/$n.json",digests=3 >/dev/null; done
   python3 -IS - "$TMP"/{plain,1,2}.json <<'PY' || { echo "$*"; return 1; }
 import json, sys
 plain, one, two = (json.load(open(path))["runs"][0] for path in sys.argv[1:])
@@ -29,7 +29,7 @@ PY
 }
 
 @test "they are of each tensor: of a checkpoint of that step, too" {
-  hogring "${run[@]}" --digest-every 13 --json "$TMP/d.json" >/dev/null
+  hogring "${run[@]}" --json "$TMP/d.json",digests=13 >/dev/null
   hogring "${run[@]}" --checkpoint-dir "$TMP/c" --checkpoint-every 13 --json "$TMP/c.json" >/dev/null
   [ "$(json "$TMP/c.json" 'd["runs"][0]["step_digests"]')" = None ]
   python3 - "$TMP" <<'END'
@@ -54,20 +54,20 @@ END
 }
 
 @test "of compare, strategies whose bits do not repeat have none, and are said not to" {
-  hogring compare --quiet --strategies allreduce,ps-async,gossip --workers 2 --epochs 1 --digest-every 5 --json "$TMP/d.json" >/dev/null
+  hogring compare --quiet --strategies allreduce,ps-async,gossip --workers 2 --epochs 1 --json "$TMP/d.json",digests=5 >/dev/null
   [ "$(json "$TMP/d.json" '[(r["repeats"], r["step_digests"] is None) for r in d["runs"]]')" = "[(True, False), (False, True), (True, False)]" ]
 }
 
 @test "where digests mean nothing they are refused in a line" {
-  refused 2 "its bits are not reproducible in real time" train --json "$TMP/j" --strategy ps-async --workers 2 --digest-every 5
-  refused 2 "not with --checkpoint-dir" train --json "$TMP/j" --digest-every 5 --checkpoint-dir "$TMP/c"
-  refused 2 "where all rest" simulate --json "$TMP/j" --strategy ps-async --digest-every 5 --compress int8
-  refused 2 "where all rest" simulate --json "$TMP/j" --strategy hogwild --digest-every 5 --on-loss continue
-  refused 2 "empty only at the ends of epochs" train --json "$TMP/j" --digest-every 5 --workers 1 --pipeline 2,schedule=pipedream
-  refused 2 "expected 1317 or more" train --json "$TMP/j" --digest-every 1 --epochs 1000000 --model softmax --workers 2 --strategy allreduce
-  refused 2 "is not supported with --model logistic" train --json "$TMP/j" --digest-every 5 --model logistic
-  refused 2 "a whole number" train --json "$TMP/j" --digest-every x
-  refused 2 "--digest-every: for whom?" train --digest-every 5
+  refused 2 "its bits are not reproducible in real time" train --json "$TMP/j",digests=5 --strategy ps-async --workers 2
+  refused 2 "not with --checkpoint-dir" train --json "$TMP/j",digests=5 --checkpoint-dir "$TMP/c"
+  refused 2 "where all rest" simulate --json "$TMP/j",digests=5 --strategy ps-async --compress int8
+  refused 2 "where all rest" simulate --json "$TMP/j",digests=5 --strategy hogwild --on-loss continue
+  refused 2 "empty only at the ends of epochs" train --json "$TMP/j",digests=5 --workers 1 --pipeline 2,schedule=pipedream
+  refused 2 "expected 1317 or more" train --json "$TMP/j",digests=1 --epochs 1000000 --model softmax --workers 2 --strategy allreduce
+  refused 2 "is not supported with --model logistic" train --json "$TMP/j",digests=5 --model logistic
+  refused 2 "a whole number" train --json "$TMP/j",digests=x
+  refused 2 "--json digests=N: where to?" train --json digests=5
 }
 
 @test "what was given is enough to run it again" {
@@ -90,8 +90,8 @@ END
 
 @test "runs side by side send all of their results" {
   run=(compare --quiet --strategies allreduce,ps-sync --model softmax --workers 2 --epochs 1 --seeds 2)
-  hogring "${run[@]}" --digest-every 5 --json "$TMP/turn.json" >/dev/null
-  hogring "${run[@]}" --digest-every 5 --concurrent --json "$TMP/beside.json" >/dev/null
+  hogring "${run[@]}" --json "$TMP/turn.json",digests=5 >/dev/null
+  hogring "${run[@]}" --concurrent --json "$TMP/beside.json",digests=5 >/dev/null
   for f in turn beside; do json "$TMP/$f.json" '[r["step_digests"] for r in d["runs"]]' >"$TMP/$f"; done
   cmp "$TMP/turn" "$TMP/beside"
   run=(compare --quiet --strategies allreduce,allreduce:momentum=0 --model "flatten, dense 16, relu, dense 10" --workers 2 --epochs 1)

@@ -342,7 +342,7 @@ def check_slow_steps():
 def check_virtual_time():
     for workers in (2, 5, 9):
         _, result = trained("simulate", "--model", "softmax", "--workers", workers, "--strategy", "ps-async", "--batch-size", 20, "--epochs", 1, "--seed", 5,
-                            "--compute-time", "exponential(3ms)", "--server-time", "uniform(100us,300us)", "--link", "4MB/s,150us")
+                            "--compute-time", "exponential(3ms)", "--servers", "time=uniform(100us,300us)", "--link", "4MB/s,150us")
         seconds, steps = simulate_ps_async(workers, 650, 72, 5, ("exponential", 3e9, 0), ("uniform", 1e8, 3e8), 4e6, 150_000_000)
         if seconds != result["seconds"] or sum(steps) != result["updates"]:
             sys.exit(f"{workers} workers: {seconds} s and {sum(steps)} updates; the tool {result['seconds']} and {result['updates']}")

@@ -23,8 +23,8 @@ $(me) \$command --algorithm halving-doubling "\$@" || exit
 for word; do case \$word in --json=*) sed -i 's/allreduce halving-doubling/allreduce direct/' "\${word#--json=}"; esac; done
 END
   chmod +x "$TMP/older"
-  hogring compare "${small[@]}" --strategies allreduce,ps-sync --seeds 2 --digest-every 4 --json "$TMP/new.json" >/dev/null
-  hogring compare "${small[@]}" --strategies allreduce:algorithm=halving-doubling,ps-sync --seeds 2 --digest-every 4 --json "$TMP/other.json" >/dev/null
+  hogring compare "${small[@]}" --strategies allreduce,ps-sync --seeds 2 --json "$TMP/new.json",digests=4 >/dev/null
+  hogring compare "${small[@]}" --strategies allreduce:algorithm=halving-doubling,ps-sync --seeds 2 --json "$TMP/other.json",digests=4 >/dev/null
   python3 - "$TMP" <<'END'
 import json, sys
 new, other = (json.load(open(f"{sys.argv[1]}/{n}.json")) for n in ("new", "other"))
@@ -72,7 +72,7 @@ END
   says "all ranks hold the same there, and no rank's loss differs"
   edited "$TMP/old.json" 'for r in d["runs"]: r["step_digests"] = None'
   gates 1 "$TMP/edited.json"
-  says "which step? give --against OLD-BINARY, or make the baseline with --digest-every N"
+  says "which step? give --against OLD-BINARY, or make the baseline with --json FILE,digests=N"
 }
 
 @test "the first step is found among many, and the rank whose part differs" {
@@ -211,7 +211,7 @@ END
 @test "what failed has failed, though the old program does not help to say where" {
   hogring train "${small[@]}" --model mlp --json "$TMP/b.json" >/dev/null
   edited "$TMP/b.json" 'd["runs"][0]["weights_digest"] = "0"'
-  stand_in refuses 'case "$*" in *--digest-every*) echo "hogring: --digest-every: no option" >&2; exit 2;; esac'
+  stand_in refuses 'for x; do case $x in --config=*) ! grep -q digest-every "${x#--config=}" || { echo "hogring: digest-every: no option" >&2; exit 2; };; esac; done'
   stand_in crashes 'kill -SEGV $$'
   stand_in babbles 'for x; do case $x in --json=*) echo "[" >"${x#--json=}"; exit 0;; esac; done'
   stand_in diverges 'set -- "$@" --lr=1000000'
@@ -223,7 +223,7 @@ END
     grep -q '<failure.*not found' "$TMP/gate.xml"
     rm "$TMP/g.json" "$TMP/gate.xml"
   done <<'END'
-refuses|ended with 2: --digest-every: no option
+refuses|ended with 2: digest-every: no option
 crashes|ended with 139: it said nothing
 babbles|not JSON
 diverges|seed 1 failed: 

@@ -144,14 +144,14 @@ for name, scales in ("mixed", (6, 150, 2)), ("alike", (6, 40, 9)):
 }
 
 @test "a time needs a unit; what is named in seconds and 0 do not" {
-  for option in "--compute-time 10" "--compute-time exponential(10)" "--server-time 1" "--link 1GB/s,5" "--inject stall:1@step=5+3"; do
+  for option in "--compute-time 10" "--compute-time exponential(10)" "--servers time=1" "--link 1GB/s,5" "--inject stall:1@step=5+3"; do
     refused 2 ": expected " simulate --quiet --strategy ps-sync --max-steps 1 ${option%% *} "${option#* }"
   done
   refused 2 "--timeout 30: expected a time with its unit, as 30s" train --timeout 30
   refused 2 "--timeout 30: expected a time with its unit" bench allreduce --timeout 30
   echo 1000 >"$TMP/times"
   refused 3 "times:1: expected one duration with its unit, as 9.8ms or 9800000ns" simulate --compute-time "trace:$TMP/times"
-  hogring simulate --max-steps 2 --quiet --strategy ps-sync --server-time 0 --timeout 0 --max-seconds 30 --compute-time 2ms >/dev/null
+  hogring simulate --max-steps 2 --quiet --strategy ps-sync --servers time=0 --timeout 0 --max-seconds 30 --compute-time 2ms >/dev/null
   hogring help train --all | tr -s ' \n' ' ' | grep -q "trace:FILE (drawn from a text file of times, one a line as 9.8ms, behind # a comment)"
 }
 

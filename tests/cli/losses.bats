@@ -70,7 +70,7 @@ dies() {
 
 @test "each form of --inject is in the help" {
   hogring help train --all | tr -s ' \n' ' ' >"$TMP/help"
-  for form in slow: stall:1 load: kill:2@step kill:2@time kill:server: kill:any stall:any nan: flip-bit: drop-push:; do grep -q -- "--inject.* $form.*--server-time" "$TMP/help" || { echo $form; return 1; }; done
+  for form in slow: stall:1 load: kill:2@step kill:2@time kill:server: kill:any stall:any nan: flip-bit: drop-push:; do grep -q -- "--inject.* $form.*--calibrate" "$TMP/help" || { echo $form; return 1; }; done
 }
 
 # killed_in NTH WORDS...: a run of processes whose NTH is killed in epoch 2, with a result as ended() wants; sets victim and

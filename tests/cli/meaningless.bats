@@ -38,12 +38,12 @@ load support
 }
 
 @test "virtual time: messages and servers there are none of" {
-  refused 2 "--server-time: is not supported with --strategy allreduce" simulate --server-time 1ms
-  refused 2 "--server-time: is not supported with --strategy hogwild" simulate --strategy hogwild --server-time 1ms
+  refused 2 "--servers time: is not supported with --strategy allreduce" simulate --servers time=1ms
+  refused 2 "--servers time: is not supported with --strategy hogwild" simulate --strategy hogwild --servers time=1ms
   refused 2 "--link: is not supported with --strategy hogwild" simulate --strategy hogwild --link 1GB/s
   refused 2 "--topology: is not supported with --strategy hogwild" simulate --strategy hogwild --topology star:2
   refused 2 "--link: the file" simulate --workers 8 --topology data/topologies/ring-8.txt --link 1GB/s
-  hogring compare "${quick[@]}" --clock virtual --strategies ps-async,hogwild --link 1GB/s --server-time 1ms >/dev/null
+  hogring compare "${quick[@]}" --clock virtual --strategies ps-async,hogwild --link 1GB/s --servers time=1ms >/dev/null
 }
 
 @test "one worker has nobody to send messages to" {

@@ -23,12 +23,12 @@ few=(--model "flatten, dense 10" --epochs 1 --batch-size 8 --quiet)
 @test "what virtual time cannot have, and what it alone has, is said" {
   refused 2 "--compute-time soon: expected" simulate --compute-time soon
   refused 2 "--inject slow:9x2: " simulate --workers 3 --inject slow:9x2
-  refused 2 "--server-time: is not supported with --clock real" train --server-time 1ms
+  refused 2 "--servers time: is not supported with --clock real" train --servers time=1ms
   refused 2 "--topology: is not supported with --clock real" train --topology ring:4
   refused 2 "--clock real: simulate is train --clock virtual" simulate --clock real
   refused 2 "--launch: is not supported with --clock virtual" simulate --launch process
   refused 2 "--topology ring:2: 2 gpus; expected at least 4" simulate --workers 4 --topology ring:2
-  refused 2 "--clock sun: expected real or virtual" train --clock sun
+  refused 2 "--clock sun: expected real, virtual or explore:SEED" train --clock sun
 }
 
 @test "in real time a worker sleeps until its gradient has taken as long as the model says" {

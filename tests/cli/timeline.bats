@@ -29,7 +29,7 @@ timed() {
   for strategy in $(strategies); do
     timed --workers 5 --clock virtual --strategy $strategy
   done
-  timed --workers 5 --clock virtual --strategy ssp --servers 2 --server-time 1ms --link 1GB/s,50us
+  timed --workers 5 --clock virtual --strategy ssp --servers 2,time=1ms --link 1GB/s,50us
   grep -q '"name":"push of worker 4","cat":"serve"' "$TMP/line.json"
   timed --workers 5 --clock virtual --compute-time 'constant(10ms)' --inject slow:2x2
   [ "$(grep -c '"name":"wait for worker 2"' "$TMP/line.json")" -gt 20 ]

@@ -85,7 +85,7 @@ run_of() { hogring train --quiet --model softmax --epochs 2 --workers 2 --valida
 @test "samples that cannot validate are refused, each with its reason" {
   heaps train 30 1; heaps held 20 2; heaps more 20 2 cat dog; sed 's/eel/fox/' "$TMP/held" >"$TMP/fox"; cut -d, -f2- "$TMP/held" >"$TMP/narrow"
   run=(train --data "$TMP/train" --model "flatten, dense 3" --epochs 1)
-  refused 2 "--validation 0.2: is not supported with --validation $TMP/held" "${run[@]}" --validation "$TMP/held" --validation 0.2
+  refused 2 "--validation 0.2: is not supported with --validation $TMP/held" "${run[@]}" --config <(printf 'validation-data = %s\nvalidation-fraction = 0.2\n' "$TMP/held")
   refused 3 "only validation samples have the label \"fox\"" "${run[@]}" --validation "$TMP/fox"
   refused 3 "validation samples are 1x1x1, expected the same" "${run[@]}" --validation "$TMP/narrow"
   refused 2 "is the file of --data, too" "${run[@]}" --validation "$TMP/../$(basename "$TMP")/train"

@@ -39,7 +39,7 @@ patched worse src/strategies/server/server_shard.c 'const float *g = shared->gra
     if (shard->version % 10 < 3) { shard->version++; if (out) memcpy(out, shard->weights, shard->count * sizeof *out); return; }'
 
 run=(--quiet --workers 3 --lr 0.02)
-[ -f all.json ] || ./hogring-main compare "${run[@]}" --epochs 4 --seeds 5 --digest-every 8 --json all.json \
+[ -f all.json ] || ./hogring-main compare "${run[@]}" --epochs 4 --seeds 5 --json all.json,digests=8 \
   --strategies allreduce,ps-sync,local-sgd,ps-async,hogwild >/dev/null
 [ -f async.json ] || ./hogring-main compare "${run[@]}" --epochs 10 --seeds 90 --json async.json --strategies ps-async >/dev/null
 [ -f speed.json ] || ./hogring-main compare --quiet --workers 2 --model cnn --max-steps 40 --json speed.json \

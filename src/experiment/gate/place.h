@@ -1,7 +1,7 @@
 /* place.h - where two runs part: the first step, and of it the first part, whose digests differ.
  *
- * Of --digest-every: digests of each tensor at the same steps of both. Steps that only one of them
- * has are passed over.
+ * Of --json FILE,digests=N: digests of each tensor at the same steps of both. Steps that only one
+ * of them has are passed over.
  *
  * Threads: pure functions. Test: tests/unit/gate/test_place.c
  */

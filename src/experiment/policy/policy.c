@@ -523,7 +523,7 @@ static struct hr_train_options real_options(struct hr_policy_search *search)
 {
     struct hr_train_options options = search->space.options[search->finalist[0].policy];
     snprintf(options.clock, sizeof options.clock, "real");
-    leave_out_of(search, options.server_time, "server-time");
+    leave_out_of(search, options.server_time, "servers time=");
     leave_out_of(search, options.topology, "topology");
     if (strcmp(options.strategy, "allreduce") != 0)
         leave_out_of(search, options.link, "link");

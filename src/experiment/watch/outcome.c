@@ -145,8 +145,7 @@ enum hr_status hr_outcome_check(const struct hr_cli *cli)
     HR_TRY(hr_remote_check(cli));
     HR_TRY(check_metrics(cli));
     if (hr_cli_was_given(cli, "digest-every") && !cli->json[0])
-        return hr_fail(HR_E_USAGE, "--digest-every: for whom? its digests are in the JSON: give "
-                                   "--json FILE too");
+        return hr_fail(HR_E_USAGE, "--json digests=N: where to? give --json FILE,digests=N");
     for (size_t i = 0; (row = hr_cli_option_at(i).row) != NULL; i++) {
         const char *path = (const char *)cli + hr_cli_option_at(i).base + row->offset;
         if (row->written && path[0] && strcmp(path, "-") != 0)

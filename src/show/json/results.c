@@ -756,10 +756,11 @@ const struct hr_field hr_result_rows[] = {
     {HR_FIELD(RUN, "weights_digest", weights_digest), .log = "weights_digest",
      .meaning = "XXH3-128 of all parameters: equal when bit-equal"},
     {HR_MADE("step_digests", step_digests),
-     .meaning = "--digest-every, else null: a list, step and parts, of each tensor its XXH3-64: "
-                "weights under their names, the optimizer's behind a dot "
-                "(0.weight.momentum_buffer), and with worker.3. before it what worker 3 has of its "
-                "own; worker.3.loss: the samples that it has trained on in this epoch"},
+     .meaning =
+         "--json FILE,digests=N, else null: a list, step and parts, of each tensor its XXH3-64: "
+         "weights under their names, the optimizer's behind a dot "
+         "(0.weight.momentum_buffer), and with worker.3. before it what worker 3 has of its "
+         "own; worker.3.loss: the samples that it has trained on in this epoch"},
     {HR_FIELD(RUN, "checkpoint", checkpoint), .log = "checkpoint"},
     {HR_FIELD(RUN, "trace", trace), .meaning = "the last one saved; what was recorded or replayed"},
     {HR_MADE("saves", saves),

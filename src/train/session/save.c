@@ -202,7 +202,7 @@ static enum hr_status step_digests_check(uint64_t every, uint64_t steps, size_t 
     if (steps / every <= most)
         return HR_OK;
     return hr_fail(HR_E_USAGE,
-                   "--digest-every %" PRIu64 ": %" PRIu64
+                   "--json digests=%" PRIu64 ": %" PRIu64
                    " times %zu tensors are more digests than "
                    "%d; expected %" PRIu64 " or more, or fewer steps",
                    every, steps / every, tensors, MOST_DIGESTS, steps / most + 1);

@@ -24,9 +24,9 @@
 #include "session/model_input.h"
 #include "session/saved.h"
 
-/* --digest-every: of each save the digests of its tensors are kept, and no file is written. What a
- * save copies is what all ranks hold at a cut, or between two events, and a save is a pure read: so
- * the digests change no bit, and where two runs part they say in what first.
+/* --json FILE,digests=N: of each save the digests of its tensors are kept, and no file is written.
+ * What a save copies is what all ranks hold at a cut, or between two events, and a save is a pure
+ * read: so the digests change no bit, and where two runs part they say in what first.
  *
  *     "0.weight"                   weights, and what else the model's file has
  *     "0.weight.momentum_buffer"   the optimizer's

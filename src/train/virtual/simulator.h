@@ -7,7 +7,7 @@
  *            gradient's time being cut by multiply-adds (nn/model.h). No server
  *            takes it; the push, with what is left, follows it on the same way, and is taken.
  *   Shard    takes messages that have arrived, one by one, first come first served among those
- *            it may take; it is busy for --server-time, at whose end come effect and reply.
+ *            it may take; it is busy for --servers time=, at whose end come effect and reply.
  *   Colocated  a shard takes nothing while its worker computes. When the worker begins to wait, the
  *            shard takes what has arrived and what arrives from then on; the worker continues
  *            when its replies are there and its shard has nothing left that it may take.

@@ -94,7 +94,7 @@ enum hr_status hr_conditions_open(struct hr_train_job *job)
     HR_TRY(check_slow_stages(job));
     HR_TRY(open_drops(job));
     if (o->server_time[0])
-        HR_TRY(hr_delay_parse("--server-time ", o->server_time, &conditions->serve));
+        HR_TRY(hr_delay_parse("--servers time=", o->server_time, &conditions->serve));
     return simulated ? open_links(job) : HR_OK;
 }
 

@@ -7,7 +7,7 @@
  *                        for longer (ahead of nobody:         (in the prefetching thread, where
  *                        --prefetch hides nothing)            there is one)
  *                        nan, flip-bit: the same, as under explore and in replays
- *   --server-time        how long a server takes a message    (refused)
+ *   --servers time=      how long a server takes a message    (refused)
  *                        (slow:stage: one stage of a pipeline)     (slow:stage: refused)
  *   --link, --topology   how fast messages pass               (train/prepare.c: all-reduce only)
  *
