@@ -274,22 +274,6 @@ static bool is_asked_for(const struct round *round, const struct hr_run_file *ru
     return !run->foreign && !run->gone && !run->fresh;
 }
 
-static enum hr_status parse_pid(struct round *round)
-{
-    const struct hr_cli *cli = round->cli;
-    char *end;
-    if (cli->npositional > 1)
-        return hr_fail(HR_E_USAGE, "doctor: one run at a time (hogring doctor lists them)");
-    if (!cli->npositional)
-        return HR_OK;
-    const char *text = cli->positional[0];
-    round->pid = strtol(text, &end, 10);
-    if (round->pid <= 0 || *end)
-        return hr_fail(HR_E_USAGE,
-                       "doctor %s: expected the pid of a run (hogring doctor lists them)", text);
-    return HR_OK;
-}
-
 static enum hr_status examine(struct round *round)
 {
     const int64_t long_ns = (int64_t)(round->cli->long_wait * (double)HR_NS_PER_SECOND);
@@ -383,7 +367,7 @@ static enum hr_status write_json(const struct round *round, json_t *removed)
 
 static enum hr_status attend(struct round *round, json_t *removed)
 {
-    HR_TRY(parse_pid(round));
+    HR_TRY(hr_cli_parse_pid(round->cli, "doctor", &round->pid));
     HR_TRY(examine(round));
     HR_TRY(check_patients(round));
     if (round->cli->clean)

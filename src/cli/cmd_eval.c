@@ -252,7 +252,7 @@ static enum hr_status evaluate_saved(struct hr_cli *cli, const struct hr_checkpo
     struct hr_worst worst;
     struct hr_reading reading = {.data = cli->data, .options = &cli->data_options};
     HR_TRY(open_data(cli, checkpoint, &reading, dataset));
-    HR_TRY(hr_remote_check(cli));
+    HR_TRY(hr_outcome_check_files(cli));
     HR_TRY(check_text(cli, dataset));
     if (cli->worst_sheet[0])
         HR_TRY(hr_sheet_check(dataset));
@@ -315,7 +315,7 @@ static enum hr_status evaluate_good(struct hr_cli *cli, const struct hr_checkpoi
     struct hr_reading reading = {.data = cli->data, .options = &cli->data_options};
     if (!json_array_size(every->good)) {
         HR_TRY(open_data(cli, checkpoint, &reading, dataset));
-        HR_TRY(hr_remote_check(cli));
+        HR_TRY(hr_outcome_check_files(cli));
         hr_hints_print_notes(dataset);
         hr_reading_say(&reading);
     }

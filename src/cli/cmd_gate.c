@@ -86,7 +86,7 @@ static enum hr_status check_apart(const struct gate *gate)
             if (json_is_string(value))
                 HR_TRY(hr_input_named(json_string_value(value), !strcmp(name, "data")));
         }
-    return hr_remote_check(gate->cli);
+    return hr_outcome_check_files(gate->cli);
 }
 
 /* --- what is run --- */

@@ -19,22 +19,6 @@ static const double next_run_s = 2;
 
 /* --- which run --- */
 
-static enum hr_status parse_pid(const struct hr_cli *cli, long *pid)
-{
-    char *end;
-    *pid = 0;
-    if (cli->npositional > 1)
-        return hr_fail(HR_E_USAGE, "top: one run at a time (hogring doctor lists them)");
-    if (!cli->npositional)
-        return HR_OK;
-    const char *text = cli->positional[0];
-    *pid = strtol(text, &end, 10);
-    if (*pid <= 0 || *end)
-        return hr_fail(HR_E_USAGE, "top %s: expected the pid of a run (hogring doctor lists them)",
-                       text);
-    return HR_OK;
-}
-
 static bool goes_on(const struct hr_run_file *run)
 {
     return !run->foreign && !run->gone && !run->fresh && !run->dead && !run->elsewhere;
@@ -212,7 +196,7 @@ static int run(struct hr_cli *cli)
     long pid;
     enum hr_status status = top ? check(cli) : hr_fail(HR_E_NOMEM, "no memory to look at a run in");
     if (status == HR_OK)
-        status = parse_pid(cli, &pid);
+        status = hr_cli_parse_pid(cli, "top", &pid);
     if (status == HR_OK)
         status = open_run(top, pid);
     if (status == HR_OK)

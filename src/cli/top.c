@@ -23,6 +23,22 @@ const char *hr_without_folder(const char *command)
     return slash ? slash + 1 : command;
 }
 
+enum hr_status hr_cli_parse_pid(const struct hr_cli *cli, const char *command, long *pid)
+{
+    char *end;
+    *pid = 0;
+    if (cli->npositional > 1)
+        return hr_fail(HR_E_USAGE, "%s: one run at a time (hogring doctor lists them)", command);
+    if (!cli->npositional)
+        return HR_OK;
+    const char *text = cli->positional[0];
+    *pid = strtol(text, &end, 10);
+    if (*pid <= 0 || *end)
+        return hr_fail(HR_E_USAGE, "%s %s: expected the pid of a run (hogring doctor lists them)",
+                       command, text);
+    return HR_OK;
+}
+
 const char *hr_time_text(char text[HR_HUMAN_MAX], double seconds)
 {
     if (seconds >= 100)

@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "launch/runs.h"
+#include "options/command_line.h"
 #include "report/human.h"
 
 /* What hogring top shows of a run that goes on: the run's course, and rank by rank what it
@@ -99,7 +100,11 @@ void hr_top_say_end(const struct hr_top *top, char *text, size_t size);
 /* Did it end as it should have? */
 bool hr_top_ended_well(const struct hr_top *top);
 
-/* --- what doctor shows alike --- */
+/* --- what doctor has alike --- */
+
+/* The pid that is asked for; 0: none is. HR_E_USAGE. */
+HR_CHECKED enum hr_status hr_cli_parse_pid(const struct hr_cli *cli, const char *command,
+                                           long *pid);
 
 /* A run's command, without the folder of its program. */
 const char *hr_without_folder(const char *command);

@@ -11,7 +11,7 @@ from intervals import mean, mean_interval
 from measures import Measure, field
 from spec import Mistake
 
-# Okabe and Ito's colours for all kinds of colour vision, as in src/show/plot/plot_style.c.
+# Okabe and Ito's colours for all kinds of colour vision, as in src/show/plot/drawing.c.
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999")
 POINTS = (7, 5, 9, 11, 13, 6, 4, 8)
 WIDTH, HEIGHT = 470, 400

@@ -59,7 +59,7 @@ static bool is_same(const struct place *a, const struct place *b)
 
 enum { MOST = 16 };
 
-enum hr_status hr_remote_check(const struct hr_cli *cli)
+enum hr_status hr_outcome_check_files(const struct hr_cli *cli)
 {
     struct place places[MOST];
     const struct hr_option *row;
@@ -142,7 +142,7 @@ enum hr_status hr_outcome_check(const struct hr_cli *cli)
         if (hr_metric_kind((enum hr_metric)m)->scale > 1 && cli->expect[m] > 1)
             return hr_fail(HR_E_USAGE, "--expect %s=%g: expected 0 to 1, as 0.95",
                            hr_metric_kind((enum hr_metric)m)->name, cli->expect[m]);
-    HR_TRY(hr_remote_check(cli));
+    HR_TRY(hr_outcome_check_files(cli));
     HR_TRY(check_metrics(cli));
     if (hr_cli_was_given(cli, "digest-every") && !cli->json[0])
         return hr_fail(HR_E_USAGE, "--json digests=N: where to? give --json FILE,digests=N");
@@ -190,7 +190,7 @@ static bool was_cut_off(const struct hr_run_result *runs, size_t n)
 
 enum hr_status hr_outcome_forget(const struct hr_cli *cli)
 {
-    HR_TRY(hr_remote_check(cli));
+    HR_TRY(hr_outcome_check_files(cli));
     if (cli->json[0] && hr_cli_speaks(cli))
         HR_TRY(hr_file_forget(cli->json));
     if (cli->report[0])

@@ -109,7 +109,7 @@ static enum hr_status on_admit(void *arg, const struct hr_run_info *info)
 {
     struct hr_watch *watch = arg;
     if (watch->outputs)
-        HR_TRY(hr_remote_check(watch->outputs));
+        HR_TRY(hr_outcome_check_files(watch->outputs));
     if (watch->outputs && hr_outcome_forget(watch->outputs) != HR_OK)
         hr_log(HR_LOG_WARNING, "%s", hr_error_message());
     if (watch->lines)

@@ -105,7 +105,7 @@ HR_CHECKED enum hr_status hr_outcome_check(const struct hr_cli *cli);
  * read, or will, and would be gone (base/inputs.h). What is no regular file, as /dev/null, is not
  * looked at. Once when all options are known, and again when the data are: a checkpoint, a trace or
  * a configuration may have named them. */
-HR_CHECKED enum hr_status hr_remote_check(const struct hr_cli *cli);
+HR_CHECKED enum hr_status hr_outcome_check_files(const struct hr_cli *cli);
 /* HR_E_USAGE: a metric that --expect names is not measured of what is predicted. */
 HR_CHECKED enum hr_status hr_outcome_check_expected(const struct hr_cli *cli, enum hr_predicted of,
                                                     size_t classes);
