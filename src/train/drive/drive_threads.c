@@ -191,8 +191,7 @@ static void has_accepted(struct real_worker *self)
 {
     struct hr_worker *worker = self->worker;
     hr_stragglers_leave(worker, worker->stats->account.since_ns);
-    if (self->shared->outlives)
-        hr_losses_resumed(&self->drive->losses, &self->losses_seen, self->offered_ns);
+    hr_losses_resumed(&self->drive->losses, &self->losses_seen, self->offered_ns);
     const int64_t idle = self->trainer.waiter.waited_ns - self->waited_ns -
                          (worker->member.barrier.worked_ns - self->worked_ns); /* summing is none */
     self->accepted_ns = hr_calibrate_step(
@@ -493,19 +492,8 @@ static enum hr_status look_around(void *arg)
         HR_TRY(job->tend(job->machines_arg));
     if (job->shared->outlives)
         HR_TRY(hr_quiesce_release(&drive->losses));
-    if (job->shared->outlives)
-        hr_losses_mind_copy(&drive->losses);
+    hr_losses_mind_copy(&drive->losses);
     return hr_launcher_tick(drive->launcher);
-}
-
-/* Processes are not forked beside a thread. */
-static size_t next_again(void *arg)
-{
-    const struct hr_losses *losses = arg;
-    const struct hr_drive *drive = losses->drive;
-    if (drive->job->launch == HR_LAUNCH_PROCESS && hr_launcher_writes(drive->launcher))
-        return HR_LATER;
-    return hr_losses_again(arg);
 }
 
 /* A machine whose workers are all lost goes along with the others until they have ended: they have
@@ -541,7 +529,7 @@ static enum hr_status drive_threads(struct hr_drive *drive)
         .lost = !job->shared->outlives    ? NULL
                 : drive->losses.multinode ? hr_losses_multinode_lost
                                           : hr_replica_lost,
-        .again = job->shared->outlives ? next_again : NULL,
+        .again = job->shared->outlives ? hr_losses_again : NULL,
         .losses = &drive->losses,
     };
     if (status == HR_OK)

@@ -124,7 +124,9 @@ void hr_losses_keep_cut(struct hr_losses *losses)
 {
     const struct hr_shared_state *shared = losses->leader->job->shared;
     const struct hr_cut *cut = losses->leader->cuts.cut;
-    if (cut->concluded == losses->kept)
+    if (shared->outlives && !hr_losses_lead(losses))
+        hr_staleness_keep(shared); /* of its own workers */
+    if (!shared->outlives || !hr_losses_lead(losses) || cut->concluded == losses->kept)
         return;
     if (!cut->again) {
         hr_lost_work_leave_cut(shared);
@@ -139,14 +141,14 @@ void hr_losses_keep_cut(struct hr_losses *losses)
 
 void hr_losses_mind_copy(struct hr_losses *losses)
 {
-    const int64_t now = now_of(losses);
-    const int64_t since = now - losses->kept_ns, every = 100 * losses->copy_ns;
     const struct hr_shared_state *shared = losses->leader->job->shared;
     struct hr_save_request *request = &shared->dispenser->save;
-    const bool needed =
-        (!hr_shared_takes_losses(shared) || shared->servers) && !shared->strategy->rows.since;
-    if (needed && hr_losses_lead(losses) && losses->in_span && !hr_copy_is_asked(request) &&
-        since >= (every > HR_NS_PER_SECOND ? every : HR_NS_PER_SECOND))
+    const bool needed = shared->outlives && !shared->strategy->rows.since &&
+                        (!hr_shared_takes_losses(shared) || shared->servers);
+    if (!needed || !hr_losses_lead(losses) || !losses->in_span || hr_copy_is_asked(request))
+        return;
+    const int64_t since = now_of(losses) - losses->kept_ns, every = 100 * losses->copy_ns;
+    if (since >= (every > HR_NS_PER_SECOND ? every : HR_NS_PER_SECOND))
         hr_atom32_store_release(&request->copies_asked, /* partner: who begins a batch */
                                 hr_atom32_load_relaxed(&request->copies_asked) + 1);
 }
@@ -435,6 +437,9 @@ size_t hr_losses_again(void *arg)
 {
     struct hr_losses *losses = arg;
     const size_t nranks = losses->leader->job->nranks;
+    if (losses->leader->job->launch == HR_LAUNCH_PROCESS &&
+        hr_launcher_writes(losses->drive->launcher)) /* it would be forked beside a thread */
+        return HR_LATER;
     const int64_t now = now_of(losses);
     size_t next = nranks;
     for (size_t r = 0; r < nranks && !losses->halted; r++) {
@@ -480,15 +485,17 @@ bool hr_losses_is_taken(const struct hr_losses *losses, size_t rank)
 bool hr_losses_are_taken(const struct hr_losses *losses)
 {
     const struct hr_shared_state *shared = shared_of(losses);
-    for (size_t w = 0; w < shared->workers; w++)
-        if (hr_roster_is_gone(shared->control, w) && !hr_losses_is_taken(losses, w))
-            return false;
-    return true;
+    bool taken = !hr_losses_are_revoked(losses);
+    for (size_t w = 0; taken && w < shared->workers; w++)
+        taken = !hr_roster_is_gone(shared->control, w) || hr_losses_is_taken(losses, w);
+    return taken;
 }
 
 void hr_losses_account(const struct hr_losses *losses)
 {
     const struct hr_shared_state *shared = shared_of(losses);
+    if (!shared->outlives)
+        return;
     hr_server_missing(shared);
     hr_batch_states_missing(shared);
     if (hr_losses_lead(losses))
@@ -537,6 +544,8 @@ static double pause_s_of(const struct hr_losses *losses, size_t i)
 void hr_losses_resumed(const struct hr_losses *losses, uint32_t *seen, int64_t offered_ns)
 {
     struct hr_resumptions *resumptions = losses->resumptions;
+    if (!resumptions)
+        return;
     const uint32_t n = hr_atom32_load_acquire(&resumptions->n); /* partner: note */
     for (uint32_t i = *seen; i < n; i++) {
         struct hr_resumption *it = &resumptions->loss[i];

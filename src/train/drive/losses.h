@@ -24,6 +24,8 @@
  * launcher asks for them, to have little to go back. Not where a cut brings replicas together that
  * are apart (strategy->rows.since).
  *
+ * Where nothing is outlived there is nothing to do, and functions without a rank may be called.
+ *
  * Times are of the run's clock: of training, without cuts and what is evaluated and saved there.
  *
  * Threads: the launcher's; workers write only struct hr_resumption.
@@ -106,8 +108,8 @@ void hr_losses_welcome(struct hr_losses *losses, size_t rank);
  * from it? */
 bool hr_losses_changed(const struct hr_losses *losses);
 bool hr_losses_are_revoked(const struct hr_losses *losses);
-/* Have owners taken the losses of all who are gone? A cut before that could miss batches that one
- * of them had. */
+/* Are none revoked, and have owners taken the losses of all who are gone? A cut before that could
+ * miss batches that one of them had. */
 bool hr_losses_are_taken(const struct hr_losses *losses);
 /* The same of one of them. */
 bool hr_losses_is_taken(const struct hr_losses *losses, size_t rank);

@@ -4,7 +4,6 @@
 #include "drive/losses_multinode.h"
 #include "drive/record.h"
 #include "server/server.h"
-#include "server/staleness.h"
 
 /* --- a rank --- */
 
@@ -232,23 +231,27 @@ static void conclude(const struct hr_losses *losses)
         hr_leader_conclude(losses->leader);
 }
 
-/* All are quiescent here, and elsewhere, or somebody was lost. Where a cut was concluded, and the
- * next span has not begun, all go on behind it, wherever ranks here are. */
-static enum hr_status go_on_multinode(struct hr_losses *losses)
+/* Is the next span still to begin, and all go on behind the cut? On several machines they do,
+ * wherever ranks here are. */
+static bool is_behind_cut(const struct hr_losses *losses)
 {
-    struct hr_losses_multinode *it = losses->multinode;
-    enum hr_status status;
+    const struct hr_losses_multinode *it = losses->multinode;
+    return it ? !it->passed || it->passed == HR_STAGE_EVALUATED
+              : quiescent_at(losses, HR_STAGE_BEGINS);
+}
+
+static enum hr_status go_on(struct hr_losses *losses)
+{
     if (hr_losses_changed(losses)) {
-        const bool begins = !it->passed || it->passed == HR_STAGE_EVALUATED;
-        if (hr_losses_are_revoked(losses) && !begins)
+        const bool begins = is_behind_cut(losses);
+        if (hr_losses_are_revoked(losses) && !begins) /* all are back in the span */
             run_clock(losses, true, losses->drive->driver->now_ns(losses->drive));
-        status = hr_losses_begin_term(losses, begins);
-    } else {
-        status = hr_losses_multinode_barrier(losses);
-        if (status == HR_OK)
-            release(losses);
+        return hr_losses_begin_term(losses, begins);
     }
-    return status == HR_E_REVOKED ? HR_OK : status; /* its order is taken at the next ring */
+    if (losses->multinode)
+        HR_TRY(hr_losses_multinode_barrier(losses));
+    release(losses);
+    return HR_OK;
 }
 
 enum hr_status hr_quiesce_release(struct hr_losses *losses)
@@ -260,18 +263,8 @@ enum hr_status hr_quiesce_release(struct hr_losses *losses)
         return HR_OK;
     if (hr_losses_lead(losses))
         conclude(losses);
-    if (quiescent_at(losses, HR_STAGE_BEGINS) && hr_losses_lead(losses))
+    if (quiescent_at(losses, HR_STAGE_BEGINS))
         hr_losses_keep_cut(losses);
-    else if (quiescent_at(losses, HR_STAGE_BEGINS)) /* of its own workers */
-        hr_staleness_keep(job_of(losses)->shared);
-    if (losses->multinode)
-        return go_on_multinode(losses);
-    if (hr_losses_changed(losses)) {
-        const bool begins = quiescent_at(losses, HR_STAGE_BEGINS);
-        if (hr_losses_are_revoked(losses) && !begins) /* all are back in the span */
-            run_clock(losses, true, losses->drive->driver->now_ns(losses->drive));
-        return hr_losses_begin_term(losses, begins);
-    }
-    release(losses);
-    return HR_OK;
+    const enum hr_status status = go_on(losses);
+    return status == HR_E_REVOKED ? HR_OK : status; /* its order is taken at the next ring */
 }

@@ -346,7 +346,7 @@ static enum hr_status replay_losses_leave(struct replay_losses *losses, bool *mo
     const size_t ranks = hr_serial_ranks(serial);
     replay_losses_close(losses);
     serial->shared->repeats = false;
-    if (!serial->shared->outlives || !hr_losses_are_revoked(all))
+    if (!hr_losses_are_revoked(all))
         return HR_OK;
     for (size_t r = 0; r < ranks; r++)
         if (hr_serial_may_come_back(serial, r))

@@ -76,8 +76,7 @@ static void drop_gradient(struct hr_serial *serial, size_t rank)
 static void look_for_resumption(struct hr_serial *serial, size_t rank)
 {
     struct hr_serial_rank *own = &serial->ranks[rank];
-    if (serial->shared->outlives)
-        hr_losses_resumed(&serial->drive->losses, &own->losses_seen, own->offered_ns);
+    hr_losses_resumed(&serial->drive->losses, &own->losses_seen, own->offered_ns);
 }
 
 /* --- a worker's life: it runs from one turn to the next --- */
@@ -405,7 +404,7 @@ enum hr_status hr_serial_come_back(struct hr_serial *serial, size_t rank)
 
 bool hr_serial_term_is_over(const struct hr_serial *serial)
 {
-    if (!serial->shared->outlives || !hr_losses_are_revoked(losses_of(serial)))
+    if (!hr_losses_are_revoked(losses_of(serial)))
         return false;
     for (size_t r = 0; r < hr_serial_ranks(serial); r++)
         if (serial->state[r] == HR_DEAD)
@@ -469,7 +468,6 @@ enum hr_status hr_serial_begin_term(struct hr_serial *serial)
 
 bool hr_serial_at_cut(const struct hr_serial *serial)
 {
-    const struct hr_losses *losses = &serial->drive->losses;
     size_t arrived = 0;
     for (size_t r = 0; r < serial->shared->workers; r++) {
         const enum hr_stand state = serial->state[r];
@@ -477,8 +475,7 @@ bool hr_serial_at_cut(const struct hr_serial *serial)
             return false;
         arrived += state == HR_ARRIVED;
     }
-    return arrived > 0 && (!serial->shared->outlives ||
-                           (!hr_losses_are_revoked(losses) && hr_losses_are_taken(losses)));
+    return arrived > 0 && hr_losses_are_taken(losses_of(serial));
 }
 
 /* A job of the pool: a worker's part of an evaluation. */
@@ -504,11 +501,9 @@ static enum hr_status evaluate_all(struct hr_serial *serial)
 /* Somebody was lost on the way, or is back: who is here is active in what follows. */
 static enum hr_status take_active(struct hr_serial *serial)
 {
-    struct hr_losses *losses = &serial->drive->losses;
-    if (serial->shared->outlives && hr_losses_changed(losses))
+    if (hr_losses_changed(losses_of(serial)))
         HR_TRY(hr_serial_begin_term(serial));
-    if (serial->shared->outlives)
-        hr_losses_account(losses);
+    hr_losses_account(losses_of(serial));
     return HR_OK;
 }
 
@@ -551,8 +546,7 @@ enum hr_status hr_serial_cut(struct hr_serial *serial)
     if (drive->leader->cuts.cut->evaluate)
         HR_TRY(evaluate_all(serial));
     hr_leader_conclude(drive->leader);
-    if (serial->shared->outlives)
-        hr_losses_keep_cut(&drive->losses);
+    hr_losses_keep_cut(&drive->losses);
     go_on(serial);
     const enum hr_status status = hr_launcher_tick(drive->launcher);
     drive->leader->cuts.cut->span_began_ns = drive->driver->now_ns(drive);
@@ -594,13 +588,10 @@ static bool is_due(const struct hr_serial *serial)
 
 static bool all_know_of_losses(const struct hr_serial *serial)
 {
-    const struct hr_losses *losses = &serial->drive->losses;
-    if (!serial->shared->outlives)
-        return true;
     for (size_t r = 0; r < hr_serial_ranks(serial); r++)
         if (serial->state[r] == HR_DEAD)
             return false;
-    return !hr_losses_are_revoked(losses) && hr_losses_are_taken(losses);
+    return hr_losses_are_taken(losses_of(serial));
 }
 
 /* --- where all stand --- */

@@ -448,7 +448,7 @@ static enum hr_status begin_term(struct hr_simulator *sim)
     return virtual_look_at_all(sim);
 }
 
-/* After every event, where losses are outlived: who may come back does; where a loss has ended the
+/* After every event: who may come back does; where a loss has ended the
  * term and nobody is awaited, a new one begins. */
 static enum hr_status virtual_mind_losses(struct hr_simulator *sim)
 {
@@ -548,10 +548,8 @@ static enum hr_status step(struct hr_simulator *sim)
     stop_in_time(drive);
     hr_launcher_mind_time(drive->launcher);
     HR_TRY(happen(sim, &what));
-    if (sim->serial.shared->outlives) {
-        HR_TRY(virtual_mind_losses(sim));
-        hr_losses_mind_copy(&drive->losses);
-    }
+    HR_TRY(virtual_mind_losses(sim));
+    hr_losses_mind_copy(&drive->losses);
     HR_TRY(sim->status);
     return hr_serial_tick(&sim->serial);
 }
