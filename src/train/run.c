@@ -210,7 +210,6 @@ static enum hr_status drive(struct hr_run *run)
     HR_TRY(hr_record_begin(&run->drive));
     HR_TRY(hr_announce(run));
     begin_launcher(run);
-    hr_losses_begin(&run->drive);
     begin_clocks(run);
     return run->drive.driver->run(&run->drive);
 }

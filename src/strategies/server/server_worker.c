@@ -222,7 +222,7 @@ enum hr_status hr_server_start(struct hr_worker *worker)
 {
     worker->requests = (struct hr_requests){0};
     HR_TRY(hr_overlap_least(worker->shared, &worker->requests.least));
-    if (worker->back && hr_server_takes_losses(worker->shared))
+    if (worker->back)
         join(worker);
     return HR_OK;
 }

@@ -512,6 +512,7 @@ static enum hr_status go_along(struct hr_drive *drive, enum hr_status status)
 static enum hr_status drive_threads(struct hr_drive *drive)
 {
     struct hr_train_job *job = drive->job;
+    hr_losses_begin(drive);
     HR_TRY(hr_buffer_pool_start(job, &job->pool));
     enum hr_status status = hr_resting_open(drive, &drive->resting);
     const struct hr_launch_options options = {

@@ -247,6 +247,7 @@ enum hr_status hr_serial_start(struct hr_serial *serial, struct hr_drive *drive)
     const size_t workers = drive->job->shared->workers, servers = drive->job->shared->servers;
     *serial = (struct hr_serial){
         .drive = drive, .shared = drive->job->shared, .ticked_ns = hr_clock_ns()};
+    hr_losses_begin(drive);
     HR_TRY(hr_kernels_init_process(threads));
     hr_fp_flush_denormals();
     serial->worker = calloc(workers, sizeof *serial->worker);
