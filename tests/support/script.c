@@ -394,7 +394,8 @@ void script_restart(struct script *script, uint64_t index)
     for (size_t i = 0; i < shared->active->n; i++) {
         struct hr_worker *worker = &script->worker[shared->active->rank[i]];
         hr_fibre_drop(script->fibres, shared->active->rank[i]);
-        CHECK_OK(hr_worker_restart(worker));
+        hr_worker_drop(worker);
+        CHECK_OK(hr_worker_start(worker));
         worker->index = index;
     }
 }

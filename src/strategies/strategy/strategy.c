@@ -181,12 +181,6 @@ void hr_worker_stop(struct hr_worker *worker)
     hr_worker_drop(worker);
 }
 
-enum hr_status hr_worker_restart(struct hr_worker *worker)
-{
-    hr_worker_drop(worker);
-    return hr_worker_start(worker);
-}
-
 void hr_worker_sit_out(struct hr_worker *worker)
 {
     worker->requests = (struct hr_requests){0};

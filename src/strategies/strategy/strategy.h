@@ -252,8 +252,6 @@ HR_CHECKED enum hr_status hr_worker_start(struct hr_worker *worker);
 void hr_worker_stop(struct hr_worker *worker);
 /* The same of one that leaves as if it had died: it tells nobody. */
 void hr_worker_drop(struct hr_worker *worker);
-/* Start from the snapshot once more: after a revocation. On failure there is nothing to stop. */
-HR_CHECKED enum hr_status hr_worker_restart(struct hr_worker *worker);
 /* After a revocation: it is not active. Servers, which began anew, have taken no request of it. */
 void hr_worker_sit_out(struct hr_worker *worker);
 

@@ -121,7 +121,8 @@ enum hr_status hr_train_worker_restart(struct hr_train_worker *self)
         return joined;
     }
     self->worker.back = false; /* all begin from the snapshot */
-    const enum hr_status status = hr_worker_restart(&self->worker);
+    hr_worker_drop(&self->worker);
+    const enum hr_status status = hr_worker_start(&self->worker);
     if (status != HR_OK)
         hr_member_fini(&self->worker.member);
     stand_at(self, self->job->shared->active->index);
