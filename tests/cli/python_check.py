@@ -9,6 +9,7 @@ X = RNG.uniform(-1, 1, (400, 2))
 Y = np.where((X ** 2).sum(axis=1) < 0.6, "inside", "outside")
 NET = "flatten, dense 8, relu, dense 2"
 QUICK = {"model": NET, "epochs": 2, "workers": 2, "progress": False}
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts with & ignores it
 
 def children():
     """Commands that this process has started, by number."""
