@@ -1,5 +1,6 @@
 #include "base/log.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +31,28 @@ void hr_log_look(size_t (*columns)(void), bool colour)
 {
     columns_now = columns;
     coloured = colour;
+}
+
+enum { LINE = 1024 };
+
+static bool repeats_none;
+static pthread_mutex_t last_lock = PTHREAD_MUTEX_INITIALIZER;
+static char last_warning[LINE];
+
+void hr_log_repeat_no_warning(void)
+{
+    repeats_none = true;
+}
+
+/* One that comes just then from another thread is no repetition. */
+static bool is_repeated(const char *line)
+{
+    if (!repeats_none || pthread_mutex_trylock(&last_lock) != 0)
+        return false;
+    const bool same = !strcmp(last_warning, line);
+    strcpy(last_warning, line);
+    pthread_mutex_unlock(&last_lock);
+    return same;
 }
 
 struct page {
@@ -72,7 +95,7 @@ static void lay_out(struct page *page, enum hr_log_level level, const char *line
 
 void hr_log(enum hr_log_level level, const char *format, ...)
 {
-    char line[1024];
+    char line[LINE];
     struct page page = {.used = 0};
     size_t used = (size_t)snprintf(line, sizeof line, "%s", prefix[level]);
     va_list args;
@@ -81,6 +104,8 @@ void hr_log(enum hr_log_level level, const char *format, ...)
     va_start(args, format);
     vsnprintf(line + used, sizeof line - used - 1, format, args);
     va_end(args);
+    if (level == HR_LOG_WARNING && is_repeated(line))
+        return;
     used = strlen(line);
     hr_make_printable(&(struct hr_printable_state){0}, line, used, "");
     lay_out(&page, level, strcat(line, "\n"));

@@ -17,6 +17,10 @@ void hr_log(enum hr_log_level level, const char *format, ...) __attribute__((for
 /* From now on only errors are said: another process says the rest. Before any other thread. */
 void hr_log_errors_only(bool only);
 
+/* From now on a warning is not said that is, word for word, the one before: of runs that are
+ * compared, in each of which the same may happen. Before any other thread. */
+void hr_log_repeat_no_warning(void);
+
 /* How lines look from now on: `columns`, called for each, says where they are folded (fold.h; 0:
  * nowhere; NULL: they are whole); colour: errors and warnings begin in red and yellow. Before any
  * other thread. */

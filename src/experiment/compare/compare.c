@@ -599,6 +599,7 @@ enum hr_status hr_compare_run(const struct hr_cli *cli, struct hr_dataset *datas
                               struct hr_compare_runs *runs)
 {
     compare_runs_begin(runs, cli->concurrent);
+    hr_log_repeat_no_warning();
     return cli->concurrent ? compare_side_by_side(cli, dataset, runs)
                            : compare_in_turn(cli, dataset, runs);
 }
