@@ -51,6 +51,7 @@
                                     : t;
   function figures(x, digits) {
     if (!Number.isFinite(x)) return DASH;
+    if (Math.abs(x) >= 10 ** digits && Math.abs(x) < 1e15) return String(Math.round(x));
     if (Number.isInteger(x) && Math.abs(x) < 1e15) return String(x === 0 ? 0 : x);
     return trim(Math.abs(x) < 1e-4 ? x.toExponential(digits - 1) : x.toPrecision(digits));
   }
@@ -86,8 +87,7 @@
   // "8.55k ± 0.21k": both in the unit of the mean.
   function shortMean(s) {
     const unit = [1e9, 1e6, 1e3].find(u => s.mean >= u) || 1, name = short(s.mean).match(/[GMk]?$/);
-    return withDeviation(
-      short(s.mean), s, () => `${(s.sd / unit).toFixed(unit > 1 ? 2 : 1)}${name}`);
+    return withDeviation(short(s.mean), s, () => figures(s.sd / unit, 2) + name);
   }
   const plainMean = (s, digits = 3, f = 1) =>
     withDeviation(figures(s.mean * f, digits), s, () => figures(s.sd * f, 2));
