@@ -90,7 +90,7 @@ labels() {
 @test "strategies whose updates are unlike are not compared by score, but with a command that does" {
   hogring compare --workers 4 --epochs 2 --model "flatten, dense 10" --seeds 2 --time-to accuracy=0.5 --quiet --clock virtual \
     --strategies allreduce,ps-sync,ps-async --json "$TMP/it's.json" --report "$TMP/page.html" --plot "$TMP/p.svg" >"$TMP/said"
-  grep -q "^Not a fair comparison: 24 updates of 128 samples against 90 of 32, at lr 0.05, momentum 0.9: .*(about [0-9]* .*): hogring compare --workers 4 " "$TMP/said"
+  grep -q "^Not a fair comparison: 24 updates of 128 samples against 90 of 32, all at lr 0.05, momentum 0.9, so .*(about [0-9]* .*): hogring compare --workers 4 " "$TMP/said"
   grep -q "^Speed: " "$TMP/said"
   grep -Ec "best mean|chance|ignificant|^Target:" "$TMP/said" | grep -qx 0
   [ "$(json "$TMP/it's.json" '[d["comparison"][k] for k in ("like_for_like", "at", "best", "power")]')" = "['no', 'lr 0.05, momentum 0.9', None, None]" ]

@@ -173,11 +173,15 @@ static void say_power(FILE *out, const struct hr_verdict *v, bool details)
 {
     char size[HR_HUMAN_MAX];
     const size_t tests = v->score_tests.tests;
-    const struct hr_family_power power = hr_family_power(&v->score_tests, hr_verdict_margin(v));
+    const double ten_points = 0.1;
+    struct hr_family_power power = hr_family_power(&v->score_tests, hr_verdict_margin(v));
+    const bool none = v->metric == HR_METRIC_ACCURACY && power.difference > 1;
     if (power.pairs == 0)
         return;
+    if (none && power.aim > 1) /* half of what cannot be */
+        power = hr_family_power(&v->score_tests, ten_points);
     fprintf(out, details ? "  Power: %zu seeds " : ". %zu seeds ", power.pairs);
-    if (v->metric == HR_METRIC_ACCURACY && power.difference > 1)
+    if (none)
         fputs("are too few to detect any difference", out);
     else
         fprintf(out, "can detect differences of %s", size_text(v, power.difference, size));
@@ -274,8 +278,7 @@ static void say_alone(FILE *out, const struct hr_verdict *v)
             hr_human_rate(rate, hr_run_group_spread(group, hr_measure_rate).mean, run->tokens));
     if (group->n == 1)
         fprintf(out,
-                "%sOne run does not show what another seed or strategy would give: hogring compare "
-                "--seeds 5.\n",
+                "%sOne run proves little: run hogring compare --seeds 5 with the same options.\n",
                 hr_yields(out, HR_REPEATED));
 }
 
@@ -667,10 +670,11 @@ static void say_rising(FILE *out, const struct hr_groups *groups)
 /* A strategy that lost a worker had less to compute with than one that lost none. */
 static void say_lost(FILE *out, const struct hr_groups *groups)
 {
-    if (say_rows(out, groups, "Lost ranks: ", hr_run_group_lost))
-        fputs(hr_groups_lost_alike(groups) ? "; as many in each run.\n"
-                                           : "; not like for like: some runs lost more.\n",
-              out);
+    const size_t lost = groups->group[0].run[0]->nlosses;
+    if (lost && hr_groups_lost_alike(groups))
+        fprintf(out, "%sLost ranks: %zu in each run.\n", hr_yields(out, HR_NOTICE), lost);
+    else if (say_rows(out, groups, "Lost ranks: ", hr_run_group_lost))
+        fputs("; not like for like: some runs lost more.\n", out);
 }
 
 /* --- all of it --- */

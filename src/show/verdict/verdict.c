@@ -734,8 +734,10 @@ void hr_alike_print(FILE *out, const struct hr_groups *groups,
         say_sizes(out, groups, &found);
         if (found.kind == HR_UNLIKE_AS_ASKED)
             fprintf(out, ", as %s", request->length ? request->length : "listed");
-        fprintf(out, "%s%s", at[0] ? ", at " : "", at);
-        fputs(found.kind == HR_UNLIKE ? ": scores cannot be compared." : ".", out);
+        fprintf(out, "%s%s", !at[0] ? "" : found.kind == HR_UNLIKE ? ", all at " : ", at ", at);
+        fputs(found.kind == HR_UNLIKE ? ", so the scores do not show which strategy is better."
+                                      : ".",
+              out);
         if (found.kind == HR_UNLIKE)
             hr_say_command(out, "For a fair comparison", &request->fair, width);
         fputc('\n', out);
