@@ -55,8 +55,7 @@ static enum hr_status report(const struct hr_cli *cli, const struct hr_dataset *
     request.sure = tuning->nentries ? hr_tuning_sure(tuning, sure) : "";
     if (!cli->quiet && !tuning->nentries) /* else each has the rate and momentum that suit it */
         hr_watch_advise(runs->results, good);
-    if (!cli->details)
-        hr_output_hold();
+    hr_output_hold();
     if (tuning->nentries)
         hr_tuning_print(out, tuning, cli->details);
     if (good) {

@@ -153,7 +153,7 @@ static void print_classes(const struct hr_dataset *d)
         size_t train = 0, test = 0;
         count_labels(&d->train, c, &train);
         count_labels(&d->test, c, &test);
-        printf("  %5zu   %8zu train %8zu test", c, train, test);
+        printf("%s  %5zu   %8zu train %8zu test", hr_yields(stdout, HR_ROW), c, train, test);
         printf(d->class_names ? "   %s\n" : "\n", d->class_names ? d->class_names[c] : "");
     }
     if (d->classes > SHOWN)
@@ -191,8 +191,9 @@ static void print_targets(const struct hr_dataset *d)
     printf("targets   %zu, in the training samples:\n", d->targets.count);
     for (size_t k = 0; k < d->targets.count; k++) {
         const struct target_look look = look_at_target(d, k);
-        printf("  %5zu   min %.6g, mean %.6g, max %.6g, deviation %.6g%s%s\n", k + 1, look.least,
-               look.mean, look.most, look.deviation, d->targets.names ? "   " : "",
+        printf("%s  %5zu   min %.6g, mean %.6g, max %.6g, deviation %.6g%s%s\n",
+               hr_yields(stdout, HR_ROW), k + 1, look.least, look.mean, look.most, look.deviation,
+               d->targets.names ? "   " : "",
                d->targets.names ? hr_printable(d->targets.names[k]).text : "");
         if (!(look.most > look.least))
             printf("          it is the same in all of them: there is nothing to learn of it\n");
@@ -218,6 +219,7 @@ static enum hr_status print_info(const struct hr_dataset *d)
 {
     if (d->tokens.context)
         return print_text(d);
+    hr_output_hold();
     printf("%s: %s\n", d->name, d->format);
     printf("shape     %zux%zux%zu = %zu features, %s", d->shape.channels, d->shape.height,
            d->shape.width, hr_shape_elems(d->shape), features_name(d->features));

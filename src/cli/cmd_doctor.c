@@ -125,7 +125,7 @@ static void write_rank(FILE *cells, const struct hr_look *look, size_t r)
                        : rank->view.over    ? "has ended"
                        : rank->view.stopped ? "is stopped"
                                             : whom;
-    fprintf(cells, "%zu\t%ld\t%s\t%llu\t%s\t%s\n", r, rank->view.pid,
+    fprintf(cells, "%s%zu\t%ld\t%s\t%llu\t%s\t%s\n", hr_yields(stdout, HR_ROW), r, rank->view.pid,
             hr_phase_str(rank->view.phase), (unsigned long long)rank->view.step, time, last);
 }
 
@@ -139,8 +139,8 @@ static void operation_text(const struct hr_flight_entry *entry, char *text, size
     snprintf(text, size, "%s%s%.0u", call, entry->group ? " of group " : "", entry->group);
 }
 
-/* Its last operation, and whether it is in it. */
-static void write_operation(FILE *out, const struct patient *patient, size_t r)
+/* Its last operation, and whether it is in it; behind `head`. Was there one? */
+static bool print_operation(FILE *out, const struct patient *patient, size_t r, const char *head)
 {
     const struct hr_flight *flight = hr_control_flight(patient->run->control, r);
     const int64_t now = patient->look.waits.now;
@@ -150,28 +150,23 @@ static void write_operation(FILE *out, const struct patient *patient, size_t r)
     while (back < HR_FLIGHT_ENTRIES && !hr_flight_read(flight, back, &entry))
         back++;
     if (back == HR_FLIGHT_ENTRIES)
-        return;
+        return false;
     operation_text(&entry, text, sizeof text);
     const int64_t end = entry.end_ns ? entry.end_ns : entry.start_ns;
-    fprintf(out, "rank %zu :: %s, %s %.1f s%s\n", r, text, entry.end_ns ? "finished" : "begun",
-            end > 0 && end < now ? hr_seconds(now - end) : 0.0,
+    fprintf(out, "%s%srank %zu  %s, %s %.1f s%s\n", head, hr_yields(out, HR_NOTICE), r, text,
+            entry.end_ns ? "finished" : "begun", end > 0 && end < now ? hr_seconds(now - end) : 0.0,
             entry.end_ns ? " ago" : " ago, and not finished");
+    return true;
 }
 
-static void print_operations(FILE *out, const struct patient *patient, size_t width)
+static void print_operations(FILE *out, const struct patient *patient)
 {
-    char *text = NULL;
-    size_t bytes;
-    FILE *memory = open_memstream(&text, &bytes);
-    if (!memory)
-        return;
+    char head[80];
+    snprintf(head, sizeof head, "\n%slast collective of each rank (--json has 64 of each):\n",
+             hr_yields(out, HR_NOTICE));
     for (size_t r = 0; r < patient->run->control->nranks; r++)
-        write_operation(memory, patient, r);
-    fclose(memory);
-    if (text[0])
-        fputs("\nlast collective of each rank (--json has 64 of each):\n", out);
-    hr_manual_print(out, text, width);
-    free(text);
+        if (print_operation(out, patient, r, head))
+            head[0] = '\0';
 }
 
 static void print_one(FILE *out, const struct patient *patient, size_t width)
@@ -189,7 +184,7 @@ static void print_one(FILE *out, const struct patient *patient, size_t width)
         fputc('\n', out);
     }
     hr_manual_print(out, said[0] ? said : "Nobody holds up others.", width);
-    print_operations(out, patient, width);
+    print_operations(out, patient);
 }
 
 /* --- --json --- */
@@ -344,11 +339,14 @@ static enum hr_status clean(const struct round *round, json_t *removed)
 static void print(const struct round *round)
 {
     const size_t width = hr_text_columns(STDOUT_FILENO), others = json_array_size(round->others);
+    hr_output_hold();
     if (!round->n)
         fprintf(stdout, "no runs%s are here, and none has left anything\n",
                 others ? " of this user" : "");
     else if (!round->pid)
         print_list(stdout, round->patients, round->n, width);
+    if (round->n && !round->pid)
+        fputs("hogring doctor PID says who waits for whom in one of them\n", stdout);
     if (others && !round->pid)
         fprintf(stdout, "%zu of other users cannot be read: /dev/shm/%s%s\n", others,
                 json_string_value(json_array_get(round->others, 0)), others > 1 ? ", ..." : "");

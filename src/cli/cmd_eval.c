@@ -129,6 +129,7 @@ static enum hr_status print(const struct hr_cli *cli, const struct hr_evaluation
 {
     const struct hr_fit *fit = &evaluation->fit;
     const size_t width = hr_output_width() ? hr_output_width() : WIDTH;
+    hr_output_hold();
     hr_put_printable(stdout, cli->positional[0]);
     fputs(" on ", stdout);
     hr_put_printable(stdout, cli->data);
@@ -293,7 +294,7 @@ static void add_row(struct every *every, const struct hr_checkpoint *checkpoint,
                             (json_int_t)checkpoint->step, "epoch", hr_json_number(epoch));
     put_figures(one, evaluation);
     json_array_append_new(every->good, one);
-    fprintf(out, "%llu\t", (unsigned long long)checkpoint->step);
+    fprintf(out, "%s%llu\t", hr_yields(stdout, HR_ROW), (unsigned long long)checkpoint->step);
     if (!isnan(epoch))
         fprintf(out, "%.4g", epoch);
     fprintf(out, "\t%s\t%s\t%.4f",
@@ -351,6 +352,7 @@ static enum hr_status report_every(const struct hr_cli *cli, struct every *every
         return hr_fail(HR_E_FORMAT, "%s: no checkpoint of %zu verifies", cli->positional[0],
                        damaged);
     if (hr_cli_speaks(cli)) {
+        hr_output_hold();
         hr_put_printable(stdout, cli->positional[0]);
         fputs(" on ", stdout);
         hr_put_printable(stdout, cli->data);

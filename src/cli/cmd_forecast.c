@@ -121,6 +121,7 @@ static enum hr_status show(const struct hr_cli *cli, const struct hr_dataset *da
                            const struct hr_forecast *forecast)
 {
     FILE *out = hr_outcome_stream(cli);
+    hr_output_hold();
     hr_forecast_print(out, forecast);
     fputc('\n', out);
     hr_forecast_say(out, forecast);

@@ -307,6 +307,7 @@ static enum hr_status report(const struct gate *gate, const struct hr_gate_findi
 {
     FILE *out = hr_outcome_stream(gate->cli);
     const struct hr_gate_document *fresh = &gate->fresh;
+    hr_output_hold();
     fprintf(
         out, "%s: hogring %s, %zu run%s of %s\n", gate->baseline.name,
         hr_gate_command(&gate->baseline), hr_gate_nruns(&gate->baseline),

@@ -71,14 +71,15 @@ static void write_layer(FILE *cells, const struct hr_layer_info *info)
 {
     char shape[60];
     shape_text(info->shape, info->ndim, shape, sizeof shape);
-    fprintf(cells, "%s\t%s\t%s\t%zu\t%.0f\n", info->path, info->text, shape, info->params,
-            info->madds);
+    fprintf(cells, "%s%s\t%s\t%s\t%zu\t%.0f\n", hr_yields(stdout, HR_ROW), info->path, info->text,
+            shape, info->params, info->madds);
 }
 
 static void print_table(const struct hr_model *model, const struct totals *totals, size_t batch)
 {
     struct hr_grid table;
-    hr_grid_begin(&table, "-path\t-layer\toutput\tparameters\tmultiply-adds");
+    hr_output_hold();
+    hr_grid_begin(&table, "-\npath\t-\nlayer\t\noutput\t\nparameters\tmultiply-\nadds");
     for (size_t i = 0; i < hr_model_layer_count(model); i++) {
         const struct hr_layer_info info = hr_model_layer(model, i);
         write_layer(table.cells, &info);
@@ -156,8 +157,21 @@ static bool is_usual(const char *key, const char *value)
                               : !value[0] || !strcmp(value, "0") || !strcmp(value, "off"));
 }
 
-static void print_file(const char *title, const struct hr_tensor_file *file)
+/* What a model is, of what is written beside its tensors. */
+static bool says_what_it_is(const char *key)
 {
+    static const char *const keys[] = {"model", "input", "classes", "loss", "precision"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (!strncmp(key, "hogring.", 8) && !strcmp(key + 8, keys[i]))
+            return true;
+    return false;
+}
+
+/* Of the state beside a model nobody asks first: it all yields. */
+static void print_file(const char *title, const struct hr_tensor_file *file, bool beside)
+{
+    const enum hr_yield rows = beside ? HR_REPEATED : HR_ROW;
+    const char *yields = hr_yields(stdout, beside ? HR_REPEATED : HR_NOTICE);
     size_t elements = 0, bytes = 0, usual = 0;
     struct hr_grid table;
     printf("%s\n", title);
@@ -166,8 +180,9 @@ static void print_file(const char *title, const struct hr_tensor_file *file)
         const struct hr_tensor *tensor = &file->tensors[i];
         char shape[128];
         shape_text(tensor->shape, tensor->ndim, shape, sizeof shape);
-        fprintf(table.cells, "  %s\t%s\t%s\t%zu bytes\n", hr_printable(tensor->name).text, shape,
-                hr_dtype_name(tensor->dtype), tensor->bytes);
+        fprintf(table.cells, "%s  %s\t%s\t%s\t%zu bytes\n", hr_yields(stdout, rows),
+                hr_printable(tensor->name).text, shape, hr_dtype_name(tensor->dtype),
+                tensor->bytes);
         elements += tensor->bytes / hr_dtype_bytes(tensor->dtype);
         bytes += tensor->bytes;
     }
@@ -177,9 +192,10 @@ static void print_file(const char *title, const struct hr_tensor_file *file)
         if (is_usual(file->metadata[i].key, file->metadata[i].value))
             usual++;
         else
-            printf("  %s = %s\n", file->metadata[i].key, file->metadata[i].value);
+            printf("%s  %s = %s\n", says_what_it_is(file->metadata[i].key) ? "" : yields,
+                   file->metadata[i].key, file->metadata[i].value);
     if (usual)
-        printf("  and %zu options at their defaults, which --json has\n", usual);
+        printf("%s  and %zu options at their defaults, which --json has\n", yields, usual);
 }
 
 static json_t *file_json(const struct hr_tensor_file *file)
@@ -227,8 +243,10 @@ static enum hr_status inspect_file(const struct hr_cli *cli)
     enum hr_status status = hr_safetensors_read(cli->positional[0], &file);
     if (status != HR_OK)
         return status;
-    if (hr_cli_speaks(cli) && !cli->pytorch)
-        print_file(cli->positional[0], &file);
+    if (hr_cli_speaks(cli) && !cli->pytorch) {
+        hr_output_hold();
+        print_file(cli->positional[0], &file, false);
+    }
     if (cli->json[0])
         status = hr_json_write(cli->json, file_json(&file));
     hr_tensor_file_free(&file);
@@ -239,10 +257,11 @@ static enum hr_status show_checkpoint(const struct hr_cli *cli, struct hr_checkp
 {
     HR_TRY(hr_checkpoint_load(cli->positional[0], checkpoint));
     if (hr_cli_speaks(cli) && !cli->pytorch) {
+        hr_output_hold();
         printf("%s: step %llu, every digest verified\n", checkpoint->path,
                (unsigned long long)checkpoint->step);
-        print_file("model.safetensors", &checkpoint->model);
-        print_file("trainer.safetensors", &checkpoint->trainer);
+        print_file("model.safetensors", &checkpoint->model, false);
+        print_file("trainer.safetensors", &checkpoint->trainer, true);
     }
     if (!cli->json[0])
         return HR_OK;

@@ -213,7 +213,7 @@ static enum hr_status write_file(const char *path, const struct hr_prediction *p
 
 /* --- for people --- */
 
-enum { ROWS = 10, CLASSES = 12, NEXT = 2, FILE_NAME = 24 };
+enum { ROWS = 10, CLASSES = 10, BOTH = 13, NEXT = 2, FILE_NAME = 24 };
 
 /* Of a class, by its answers: */
 struct class_summary {
@@ -357,7 +357,8 @@ static enum hr_status print_summary(FILE *out, const struct hr_prediction *p, si
 static enum hr_status print_tables(FILE *out, const struct hr_prediction *p, const char *data,
                                    size_t width, const char *rest)
 {
-    const size_t rows = p->count < ROWS ? p->count : ROWS;
+    const size_t classes = p->kind == HR_PREDICT_VALUES ? 0 : hr_min_size(p->classes, CLASSES);
+    const size_t rows = hr_min_size(p->count, hr_min_size(ROWS, BOTH - classes));
     char number[HR_HUMAN_MAX];
     hr_put_printable(out, p->checkpoint);
     fputs(" on ", out);

@@ -136,7 +136,7 @@ static enum hr_status sample(const struct hr_cli *cli)
         return hr_fail(HR_E_USAGE, "sample: which checkpoint? (hogring sample DIR)");
     HR_TRY(check_ranges(cli));
     s.samples = cli->json[0] ? json_array() : NULL;
-    hr_output_fold(true); /* the text has lines of its own */
+    hr_output_fold(true, true); /* the text has lines of its own */
     enum hr_status status = take_prompt(&s);
     if (status == HR_OK)
         status = all_samples(&s);

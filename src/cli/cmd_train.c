@@ -324,8 +324,7 @@ static enum hr_status report(const struct hr_cli *cli, const struct hr_dataset *
     FILE *out = hr_outcome_stream(cli);
     const struct hr_table_style style = {hr_target_asked(&cli->train), hr_output_width(),
                                          cli->details};
-    if (!cli->details)
-        hr_output_hold();
+    hr_output_hold();
     if (!result->interrupted || result->ncurve) {
         hr_table_print(out, result, 1, &style);
         hr_verdict_print(out, result, 1, (struct hr_verdict_request){0}, cli->details, style.width);

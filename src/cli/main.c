@@ -48,14 +48,14 @@ static int run_command(const struct hr_command *command, int argc, char **argv)
     if (status == HR_OK)
         status = hr_cli_check(&cli, command->bit, "color");
     if (status != HR_OK) {
-        hr_output_fold(false);
+        hr_output_fold(false, false);
         return hr_cli_failed(status);
     }
     if (cli.help) {
         hr_help_print_command(stdout, command, false);
         return 0;
     }
-    hr_output_fold(cli.wide);
+    hr_output_fold(cli.wide, cli.details || !hr_cli_speaks(&cli));
     hr_output_colour(cli.color);
     hr_memory_limit_set(cli.max_memory);
     const double wait_ms = cli.train.timeout * 1000;

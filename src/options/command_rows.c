@@ -231,9 +231,12 @@ static const struct hr_option results[] = {
         "no banner, no progress: neither a terminal's line nor a log's lines",
         .commands = BOTH | HR_REPLAY | HR_GATE, .models = HR_OF_ALL_MODELS),
     ROW("details", FLAG, details, NULL, NULL,
-        "all that there is to say, whatever a screen has no room for: the whole banner, each "
-        "evaluation, all columns, who was waited for, staleness, all pairs, power, what was tuned",
-        .commands = BOTH | HR_REPLAY, .models = HR_OF_ALL_MODELS, .first = true),
+        "all that there is to say, whatever a screen has no room for; of runs the whole banner, "
+        "each evaluation, all columns, who was waited for, staleness, all pairs, power, what was "
+        "tuned",
+        .commands = BOTH | HR_REPLAY | HR_EVAL | HR_INSPECT | HR_DATA_INFO | HR_DOCTOR |
+                    HR_FORECAST | HR_GATE | HR_BENCH_LAYERS | HR_BENCH_PIPELINE,
+        .models = HR_OF_ALL_MODELS, .first = true),
     ROW("wide", FLAG, wide, NULL, NULL,
         "all columns of tables and whole lines, however few columns the terminal has",
         .commands = RUNNING, .models = HR_OF_ALL_MODELS),

@@ -150,7 +150,7 @@ END
 @test "speed is judged beside the old program alone" {
   hogring train "${small[@]}" --epochs 3 --json "$TMP/b.json" >/dev/null
   gates 0 "$TMP/b.json"
-  says "not judged: not measured side by side"
+  says "speed is not judged: "
   timed fast 0.001
   timed slow 1000
   gates 1 "$TMP/b.json" --against "$TMP/fast" --slower 20% --pairs 3 --json "$TMP/g.json"

@@ -50,11 +50,16 @@ colour=$'\x1b\\[(0|1|3[1-3])m'
   has "hogring: 4 runs \(2 settings, 2 seeds\), those of a seed at once" # who is first may have drawn a line
 }
 
+# at_most LINES: on the screen; without colours in $TMP/plain.
+at_most() {
+  plain "$TMP/screen" >"$TMP/plain"
+  [ "$(wc -l <"$TMP/screen")" -le "$1" ] || { cat -n "$TMP/plain"; return 1; }
+}
+
 # screenful ARGUMENTS...: on 80x24 no more than 20 lines are left in the end, from the table on, and the last says where the rest is.
 screenful() {
   shown 80x24 -- "$@" --json "$TMP/out.json" --quiet
-  plain "$TMP/screen" >"$TMP/plain"
-  [ "$(tr -d '\r' <"$TMP/screen" | wc -l)" -le 20 ] || { cat "$TMP/plain"; return 1; }
+  at_most 20
   tail -n 1 "$TMP/plain" | grep -aEq "^more  *--details( \(\+[0-9]+ lines?\))?, --report page.html *$" # --json is given
 }
 nine=(compare --model softmax --clock virtual --epochs 1 --strategies ssp --staleness 1,2,3 --workers 2,3,4)
@@ -87,6 +92,71 @@ nine=(compare --model softmax --clock virtual --epochs 1 --strategies ssp --stal
     grep -aq "$said" "$TMP/plain" || { echo "no $said in details"; return 1; }
   done
   [ "$(json "$TMP/out.json" 'd["comparison"]["conclusion"]')" = "$(json "$TMP/piped.json" 'd["comparison"]["conclusion"]')" ]
+}
+
+@test "nine rows that all lost a worker, or diverged, or were cut short, still end in their conclusion" {
+  needs_terminal
+  local losing=("${nine[@]}" --inject kill:1@step=5 --on-loss continue)
+  for more in "--seeds 1" "--seeds 3"; do
+    shown 80x24 -- "${losing[@]}" $more --quiet --json "$TMP/out.json"
+    # A warning that is the same in all runs is said once, above.
+    [ "$(grep -ac "was lost" "$TMP/screen")" = 1 ]
+    at_most 21
+    grep -aq "^Accuracy: " "$TMP/plain"
+    [ "$(grep -ac "^ssp s=[123] [234]W1PS~ " "$TMP/plain")" = 9 ]
+  done
+  [ "$(json "$TMP/out.json" 'sum(len(r["losses"]) for r in d["runs"])')" = 27 ]
+  screenful "${nine[@]}" --lr 30 --seeds 2
+  grep -aq "^Accuracy: " "$TMP/plain"
+  screenful "${nine[@]}" --epochs 3 --early-stop loss,1 --validation 0.2 --seeds 2
+  grep -aq "^Accuracy: " "$TMP/plain"
+  # The same in a file, whole.
+  hogring "${losing[@]}" --quiet >"$TMP/piped" 2>"$TMP/err"
+  [ "$(wc -l <"$TMP/err")" = 1 ]
+  grep -q "^Lost ranks: " "$TMP/piped"
+}
+
+# ends LAST ARGUMENTS...: a command's end has at most 20 lines on 80x24, with LAST among the last two; with details as many as in a file.
+ends() {
+  local last=$1
+  shift
+  shown 80x24 -- "$@"
+  at_most 20
+  tail -n 2 "$TMP/plain" | grep -aEq "$last" || { cat -n "$TMP/plain"; return 1; }
+  local left_out
+  left_out=$(sed -n 's/^more  *--details (+\([0-9]*\) line.*/\1/p' "$TMP/plain")
+  [ -n "$left_out" ]
+  shown 200x24 -- "$@" --details
+  [ "$(wc -l <"$TMP/screen")" -gt 20 ]
+  hogring "$@" >"$TMP/piped"
+  [ "$(wc -l <"$TMP/screen")" = "$(wc -l <"$TMP/piped")" ]
+}
+
+@test "what else shows more than a screen has: its end is there, and the rest in details" {
+  needs_terminal
+  hogring train --epochs 1 --checkpoint-dir "$TMP/c" --quiet >/dev/null
+  ends "^ *[0-9]+ +[0-9] +[0-9] " eval "$TMP/c" --worst 6
+  ends "tensors, .* bytes" inspect "$TMP/c"
+  ends "to train|scratch" inspect resnet8
+  ends "^zero-bubble +8 " bench pipeline
+  hogring compare --model softmax --strategies allreduce,ps-sync,ssp:staleness=1,ssp,ps-async,hogwild,local-sgd --workers 2 --clock virtual --quiet --epochs 1 --json "$TMP/b.json" >/dev/null
+  ends "^gate: passed: " gate "$TMP/b.json" --quiet
+  shown 80x24 -- forecast --clock virtual --workers 1,2,4,8 --model softmax --compute-time 10ms
+  at_most 20
+  grep -aq "^More workers help: " "$TMP/plain"
+  for strategy in allreduce ps-sync ps-async ssp hogwild; do grep -aq "^$strategy  .* 8" "$TMP/plain"; done
+  shown 80x24 -- bench layers
+  at_most 20
+  grep -aq "^whole step " "$TMP/plain"
+}
+
+@test "predictions fit, however many classes there are" {
+  needs_terminal
+  hogring train --epochs 1 --checkpoint-dir "$TMP/c" --quiet >/dev/null
+  shown 80x24 -- predict "$TMP/c" --data digits
+  at_most 20
+  [ "$(grep -aEc "^[0-9] +[0-9]+( +0\.[0-9]+)? *$" "$TMP/plain")" = 10 ] # each class
+  has "and 35[0-9] more: --out FILE.csv"
 }
 
 @test "the line that is drawn again is gone in the end, also when it is interrupted" {

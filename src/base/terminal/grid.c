@@ -123,6 +123,9 @@ static void walk(struct hr_grid *table, FILE *out)
         const bool row = at[strcspn(at, "\t\n")] == '\t';
         struct line line = {.table = table, .out = out};
         size_t c = 0;
+        if (row && hr_is_yield(*at) && out)
+            fputc(*at, out);
+        at += row && hr_is_yield(*at);
         do {
             char *cell = next_piece(&at, "\t\n", &end);
             if (row && c < table->n && out)

@@ -12,6 +12,7 @@
  *   Cells     strangers' text goes through hr_printable, which has no tabs
  *   Empty     a column of which no cell says anything is left out, head and all
  *   Text      a line without a tab stands as it is, and moves no column
+ *   Yields    a mark of hr_yields at the beginning of a row stays there
  *   Room      where lines are wider than `width` the most expendable columns go, and are named
  *
  * Rows that come one by one, minutes apart, are shown as they come (hr_grid_flush): columns are

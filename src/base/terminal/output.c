@@ -215,16 +215,17 @@ size_t hr_output_width(void)
     return out.fold.width;
 }
 
-static bool whole;
+static bool whole, all_stands;
 
 static size_t columns_of_log(void)
 {
     return whole || !isatty(err.fd) ? 0 : width_of(err.fd);
 }
 
-void hr_output_fold(bool wide)
+void hr_output_fold(bool wide, bool all)
 {
     whole = wide;
+    all_stands = all;
     out.fold.width = wide ? 0 : width_of(out.fd);
     err.fold.width = wide || !isatty(err.fd) ? 0 : width_of(err.fd); /* a line an error */
 }
@@ -243,7 +244,7 @@ void hr_output_colour(const char *choice)
 
 /* --- a command's end, on one screen --- */
 
-static const char yield_marks[HR_YIELDS][2] = {"\x0e", "\x0f", "\x10"};
+static const char yield_marks[HR_YIELDS][2] = {"\x0e", "\x0f", "\x10", "\x11"};
 
 enum { SCREEN = 24, BESIDE = 4, CUT = 2 }; /* lines; beside: the prompt, and what was asked */
 
@@ -252,10 +253,15 @@ const char *hr_yields(const FILE *stream, enum hr_yield yield)
     return stream == stdout && out.held ? yield_marks[yield] : "";
 }
 
+bool hr_is_yield(char c)
+{
+    return c >= yield_marks[0][0] && c < yield_marks[0][0] + HR_YIELDS;
+}
+
 void hr_output_hold(void)
 {
     fflush(stdout);
-    if (!out.held && out.fold.width && isatty(out.fd))
+    if (!out.held && !all_stands && out.fold.width && isatty(out.fd))
         out.held = open_memstream(&out.text, &out.bytes);
 }
 
@@ -295,6 +301,7 @@ struct lines {
     size_t left_out;
     struct line {
         size_t at, bytes, lines; /* lines 0: it is left out */
+        bool dots;               /* in its place, and that of those that are left out behind it */
     } * line;                    /* (n) owned */
 };
 
@@ -306,7 +313,8 @@ static bool split(struct lines *all, const char *text, size_t bytes)
     for (size_t at = 0; all->line && at < bytes; all->n++) {
         const char *end = memchr(text + at, '\n', bytes - at);
         const size_t length = end ? (size_t)(end - text) + 1 - at : bytes - at;
-        all->line[all->n] = (struct line){at, length, lines_of(text + at, length, end ? "" : "\n")};
+        all->line[all->n] =
+            (struct line){at, length, lines_of(text + at, length, end ? "" : "\n"), false};
         all->used += all->line[all->n].lines;
         at += length;
     }
@@ -323,10 +331,26 @@ static void leave_out(struct lines *all, enum hr_yield yield)
         }
 }
 
+/* The dots take a line, and move up from row to row. */
+static void leave_out_rows(struct lines *all)
+{
+    for (size_t i = all->n; i-- > 0 && all->used > all->room;) {
+        struct line *line = &all->line[i], *next = i + 1 < all->n ? line + 1 : NULL;
+        if (all->text[line->at] != yield_marks[HR_ROW][0])
+            continue;
+        all->used -= line->lines - !(next && next->dots);
+        all->left_out++;
+        *line = (struct line){line->at, 0, 1, true};
+        if (next && next->dots)
+            *next = (struct line){0};
+    }
+}
+
 static void make_room(struct lines *all)
 {
     leave_out(all, HR_REPEATED);
     leave_out(all, HR_NOTICE);
+    leave_out_rows(all);
     for (size_t i = all->n; i-- > 0 && all->used > all->room;)
         if (all->line[i].lines > CUT) {
             all->used -= all->line[i].lines - CUT;
@@ -336,12 +360,20 @@ static void make_room(struct lines *all)
     leave_out(all, HR_LEGEND);
 }
 
-static bool is_yield_mark(char c)
+static void print_line(const struct lines *all, const struct line *line)
 {
-    return c >= yield_marks[0][0] && c < yield_marks[0][0] + HR_YIELDS;
+    const char *text = all->text + line->at;
+    const size_t mark = hr_is_yield(text[0]);
+    const bool cut = lines_of(text, line->bytes, "") > line->lines;
+    const size_t bytes = cut ? cut_of(text, line->bytes, line->lines) : line->bytes;
+    if (line->dots)
+        fputs(dots, stdout);
+    else
+        fprintf(stdout, "%.*s%s", (int)(bytes - mark), text + mark, cut ? dots : "");
 }
 
-size_t hr_output_release(size_t after)
+/* hint: where lines are left out, how many, and what has them. */
+static size_t release(size_t after, bool hint)
 {
     const size_t screen = hr_max_size(SCREEN, hr_terminal_lines(out.fd)) - BESIDE;
     fflush(stdout);
@@ -350,24 +382,27 @@ size_t hr_output_release(size_t after)
     const bool kept = fclose(out.held) == 0;
     struct lines all = {.text = out.text, .room = screen > after ? screen - after : 0};
     out.held = NULL;
-    if (kept && split(&all, out.text, out.bytes))
+    if (kept && split(&all, out.text, out.bytes)) {
+        all.room -= hint && all.used > all.room;
         make_room(&all);
-    else
+    } else
         fputs(out.text ? out.text : "", stdout);
-    for (size_t i = 0; i < all.n; i++) {
-        const struct line *line = &all.line[i];
-        const char *text = all.text + line->at;
-        const size_t mark = is_yield_mark(text[0]);
-        const bool cut = line->lines && lines_of(text, line->bytes, "") > line->lines;
-        const size_t bytes = cut ? cut_of(text, line->bytes, line->lines) : line->bytes;
-        if (line->lines)
-            fprintf(stdout, "%.*s%s", (int)(bytes - mark), text + mark, cut ? dots : "");
-    }
+    for (size_t i = 0; i < all.n; i++)
+        if (all.line[i].lines)
+            print_line(&all, &all.line[i]);
+    if (hint && all.left_out)
+        fprintf(stdout, "%-15s --details (+%zu line%s)\n", "more", all.left_out,
+                all.left_out == 1 ? "" : "s");
     free(all.line);
     free(out.text);
     out.text = NULL;
     fflush(stdout);
     return all.left_out;
+}
+
+size_t hr_output_release(size_t after)
+{
+    return release(after, false);
 }
 
 void hr_output_begin(void)
@@ -384,7 +419,7 @@ FILE *hr_output_terminal(void)
 
 int hr_output_end(int code)
 {
-    hr_output_release(0);
+    release(0, true);
     errno = 0;
     const bool lost = fflush(stdout) != 0 || ferror(stdout);
     const int cause = out.error ? out.error : errno;
@@ -403,7 +438,7 @@ int hr_cli_exit_code(enum hr_status status)
 
 int hr_cli_failed(enum hr_status status)
 {
-    hr_output_release(0);
+    release(0, true);
     fprintf(stderr, "%shogring:%s %s\n", hr_style(stderr, HR_BAD), hr_style(stderr, HR_PLAIN),
             hr_error_message());
     return hr_cli_exit_code(status);

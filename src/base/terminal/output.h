@@ -71,8 +71,8 @@ void hr_output_begin(void);
 
 /* From now on lines fit a terminal's columns (COLUMNS, or as it says itself): longer ones are
  * broken at blanks. Files and pipes have them whole (of stdout, unless COLUMNS says otherwise), and
- * so has a terminal where `wide`. */
-void hr_output_fold(bool wide);
+ * so has a terminal where `wide`. all: no command's end is made shorter either (below). */
+void hr_output_fold(bool wide, bool all);
 /* Which of them have colour: auto, always, never (hr_style_wanted). */
 void hr_output_colour(const char *choice);
 /* Columns that stdout has; 0: any number. */
@@ -83,17 +83,21 @@ size_t hr_output_width(void);
 /* From hold on, what is printed on stdout waits; hr_output_release prints it, in four lines less
  * than the terminal has (20 at least), of which `after` are kept for what follows. Lines that may
  * yield go where there is no room, of a kind the last first. Returns how many lines were left out,
- * or cut.
+ * or cut. What waits at a command's end is released there; a line says that --details has the rest.
  *
- * Where stdout is no terminal, or lines are not folded, nothing waits and nothing is left out. */
+ * Where stdout is no terminal, lines are not folded, or all is to stand there, nothing waits and
+ * nothing is left out. */
 void hr_output_hold(void);
 size_t hr_output_release(size_t after);
 
 /* What may yield, the first kind first: what a table above tells, too; what does not stand there;
- * and, when sentences are cut after two lines and that is not enough, what a table's marks mean. */
-enum hr_yield { HR_REPEATED, HR_NOTICE, HR_LEGEND, HR_YIELDS };
-/* A mark to begin such a line with; "" where nothing waits. */
+ * rows of a list, where "..." stands for those that follow one another; and, when sentences are cut
+ * after two lines and that is not enough, what a table's marks mean. */
+enum hr_yield { HR_REPEATED, HR_NOTICE, HR_ROW, HR_LEGEND, HR_YIELDS };
+/* A mark to begin such a line with, in a table, too (grid.h); "" where nothing waits. */
 const char *hr_yields(const FILE *stream, enum hr_yield yield);
+/* Is that such a mark? */
+bool hr_is_yield(char c);
 
 /* stderr as it was, for what moves the cursor. */
 FILE *hr_output_terminal(void);

@@ -23,12 +23,13 @@ static void print_wavering(FILE *out, const char *name, double spread)
 {
     char number[16];
     if (spread > HR_ROOF_MOST_SPREAD)
-        fprintf(out, "# no share of %s: that roof wavered by %s %%\n", name,
-                hr_bench_spread_text(spread, number));
+        fprintf(out, "%s# no share of %s: that roof wavered by %s %%\n", hr_yields(out, HR_NOTICE),
+                name, hr_bench_spread_text(spread, number));
 }
 
 void hr_roofs_print(FILE *out, const struct hr_roofs *roofs)
 {
+    fputs(hr_yields(out, HR_NOTICE), out);
     fprintf(out, "# roofs, %zu thread%s: compute %.1f GFLOP/s (%s, %s", roofs->threads,
             roofs->threads == 1 ? "" : "s", hr_roofs_flops(roofs) * 1e-9,
             hr_roof_kind_name(roofs->kind), hr_roofs_flops_source(roofs));
@@ -83,18 +84,18 @@ static double seconds_of_rows(const struct hr_profile *profile)
     return sum;
 }
 
-static void write_totals(FILE *cells, const struct hr_profile *profile)
+static void write_totals(FILE *cells, const struct hr_profile *profile, const char *yields)
 {
+    char rate[HR_HUMAN_MAX];
     const double rows = seconds_of_rows(profile);
     const double flops = 2 * profile->madds / profile->step_s;
-    fprintf(cells, "between them\t\t%.1f\t%.1f%%\nwhole step\t\t%.1f\t100.0%%\t%.1f",
+    fprintf(cells, "%sbetween them\t\t%.1f\t%.1f%%\nwhole step\t%s\t%.1f\t100.0%%\t%.1f", yields,
             (profile->step_s - rows) * 1e6, 100 * (1 - rows / profile->step_s),
+            hr_human_rate(rate, (double)profile->batch_size / profile->step_s, profile->tokens),
             profile->step_s * 1e6, flops * 1e-9);
     write_part_share(cells, flops / hr_roofs_flops(&profile->roofs),
                      hr_roofs_flops_spread(&profile->roofs));
-    fprintf(cells, "\t\t\t\t%.0f %s\n",
-            hr_rate_shown((double)profile->batch_size / profile->step_s, profile->tokens),
-            hr_rate_unit(profile->tokens));
+    fputs("\t\t\t\t\n", cells);
 }
 
 /* The longest row among those with this bound; NULL: none. */
@@ -171,24 +172,32 @@ static bool over_a_roof(const struct hr_profile *profile)
     return false;
 }
 
+#define MINOR 0.05 /* of the step: rows with less yield */
+enum { NAME = 22 };
+
 void hr_layers_print(FILE *out, const struct hr_profile *profile)
 {
     struct hr_grid table;
     hr_grid_begin(
         &table,
         "-layer\t-part\ttime\nus\tshare\tGFLOP\n/s\tof\nroof\tGB/s\tof\nroof\t-in\t-bound by");
-    for (size_t i = 0; i < profile->n; i++)
+    for (size_t i = 0; i < profile->n; i++) {
+        if (profile->rows[i].seconds < MINOR * profile->step_s)
+            fputs(hr_yields(out, HR_NOTICE), table.cells);
         write_part(table.cells, &profile->rows[i], profile);
-    write_totals(table.cells, profile);
+    }
+    write_totals(table.cells, profile, hr_yields(out, HR_NOTICE));
+    table.column[0].most = hr_output_width() ? NAME : 0;
+    table.column[8].fit.expendable = 3; /* in */
     table.column[6].fit.expendable = 2; /* GB/s */
     table.column[4].fit.expendable = 1; /* GFLOP/s */
     table.cure = "; --wide shows all";
     hr_grid_end(&table, out, hr_output_width());
     if (over_a_roof(profile))
-        fputs(
-            "over: more than that roof, which cannot be: the machine was disturbed while it was "
-            "measured,\nor the work reads more than it writes, and the roof does as much of both\n",
-            out);
+        fprintf(out,
+                "%sover: more than that roof: the machine was disturbed while it was measured, or "
+                "the work reads more than it writes, and the roof does as much of both\n",
+                hr_yields(out, HR_NOTICE));
     fputc('\n', out);
     print_verdict(out, profile);
 }
@@ -310,6 +319,7 @@ static enum hr_status measure(const struct hr_cli *cli, const struct hr_bench_da
                                        .text = &data->dataset.tokens};
     HR_TRY(hr_precision_parse(o->precision, &options.precision));
     HR_TRY(hr_model_build(&options, &model));
+    hr_output_hold();
     if (hr_cli_speaks(cli))
         printf("# layers of \"%s\" on %s: %zu parameters, batch %zu, %zu thread%s, kernels %s\n",
                hr_model_text(model), data->name, hr_model_param_count(model), o->batch_size,

@@ -106,6 +106,17 @@ static void pipelines_print_measured(FILE *out, const struct hr_pipelines_table 
     hr_grid_end(&cells, out, 0);
 }
 
+/* Another row has the same schedule and stages, and more micro-batches. */
+static bool is_outdone(const struct hr_pipelines_table *table, const struct hr_pipelines_row *row)
+{
+    for (size_t i = 0; i < table->n; i++)
+        if (table->row[i].schedule == row->schedule &&
+            table->row[i].shape.stages == row->shape.stages &&
+            table->row[i].shape.micro_batches > row->shape.micro_batches)
+            return true;
+    return false;
+}
+
 static void pipelines_print(FILE *out, const struct hr_pipelines_table *table)
 {
     struct hr_grid cells;
@@ -121,6 +132,8 @@ static void pipelines_print(FILE *out, const struct hr_pipelines_table *table)
                           "balance");
     for (size_t i = 0; i < table->n; i++) {
         const struct hr_pipelines_row *row = &table->row[i];
+        if (is_outdone(table, row))
+            fputs(hr_yields(out, HR_NOTICE), cells.cells);
         fprintf(cells.cells, "%s\t%s\t%zu\t%.3f\t%.2f\t%.1f %%\t%.1f %%\t%zu\t%.2f\n",
                 row->schedule->name, stages_text(&row->shape, stages), row->shape.micro_batches,
                 row->makespan, 1 / row->makespan, 100 * row->bubble,
@@ -663,6 +676,7 @@ static enum hr_status show(struct bench *bench)
 {
     fflush(bench->notes); /* into bench->noted */
     if (speaks(bench)) {
+        hr_output_hold();
         fputs(bench->noted, stdout);
         pipelines_print(stdout, &bench->table);
     }

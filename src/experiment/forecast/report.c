@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/fold.h"
 #include "base/memory.h"
 #include "json/value.h"
 #include "report/human.h"
@@ -68,11 +67,21 @@ static void print_legend(FILE *out, const struct hr_forecast *forecast)
         timed = timed || forecast->rows[i].timed;
         unsure = unsure || (!forecast->rows[i].timed && !forecast->rows[i].validated);
     }
-    fputs("speed up: over one worker; samples needed: for the same loss, over one worker\n", out);
-    if (timed)
-        fputs("*: timed, not a forecast\n", out);
+    fprintf(out, "%sspeed up, samples needed (for the same loss): over one worker%s\n",
+            hr_yields(out, HR_LEGEND), timed ? "; *: timed" : "");
     if (unsure)
-        fputs("?: not validated: no forecast such as this has been compared with a run\n", out);
+        fprintf(out, "%s?: not validated: no forecast such as this has been compared with a run\n",
+                hr_yields(out, HR_LEGEND));
+}
+
+/* Another row of its strategy is faster. */
+static bool is_outdone(const struct hr_forecast *forecast, const struct hr_forecast_row *row)
+{
+    for (size_t i = 0; i < forecast->n; i++)
+        if (!strcmp(forecast->rows[i].options.strategy, row->options.strategy) &&
+            forecast->rows[i].samples_per_s > row->samples_per_s)
+            return true;
+    return false;
 }
 
 void hr_forecast_print(FILE *out, const struct hr_forecast *forecast)
@@ -85,8 +94,11 @@ void hr_forecast_print(FILE *out, const struct hr_forecast *forecast)
         "-\nstrategy\tworkers\n+ servers\t\n%s\t-\nrange\tspeed\nup\t\nmemory\tsamples\nneeded",
         hr_rate_unit(forecast->tokens));
     hr_grid_begin(&table, heads);
-    for (size_t i = 0; i < forecast->n; i++)
+    for (size_t i = 0; i < forecast->n; i++) {
+        if (is_outdone(forecast, &forecast->rows[i]))
+            fputs(hr_yields(out, HR_NOTICE), table.cells);
         write_row(table.cells, forecast, &forecast->rows[i]);
+    }
     hr_grid_end(&table, out, 0);
     print_legend(out, forecast);
 }
@@ -160,7 +172,7 @@ static void say_slower(FILE *out, const struct hr_forecast *forecast)
         if (!is_slower(forecast, row))
             continue;
         if (!strategy || strcmp(strategy, row->options.strategy) != 0)
-            fprintf(out, "%s%s with",
+            fprintf(out, "%s%s%s with", strategy ? "" : hr_yields(out, HR_REPEATED),
                     strategy ? "; " : "Slower than one worker: ", row->options.strategy);
         strategy = row->options.strategy;
         fprintf(out, " %zu", row->options.workers);
@@ -173,10 +185,10 @@ static void say_slower(FILE *out, const struct hr_forecast *forecast)
 static void say_load(FILE *out, const struct hr_forecast *forecast)
 {
     if (!forecast->simulated && forecast->load > (double)forecast->processors)
-        fprintf(out,
-                "Other programs were busy (load average %.1f): a forecast is of the time that they "
-                "left just then.\n",
-                forecast->load);
+        fprintf(
+            out,
+            "%sOther programs were busy (load average %.1f), and runs were timed beside them.\n",
+            hr_yields(out, HR_NOTICE), forecast->load);
 }
 
 static void say_crowd(FILE *out, const struct hr_forecast *forecast)
@@ -185,14 +197,15 @@ static void say_crowd(FILE *out, const struct hr_forecast *forecast)
     for (size_t i = 0; i < forecast->n; i++)
         most = forecast->rows[i].options.workers > most ? forecast->rows[i].options.workers : most;
     if (!forecast->simulated && most > forecast->anchors.parts.processors)
-        fprintf(out, "There are %zu cores: more workers than that share them.\n",
-                forecast->anchors.parts.processors);
+        fprintf(out, "%sThere are %zu cores: more workers than that share them.\n",
+                hr_yields(out, HR_NOTICE), forecast->anchors.parts.processors);
 }
 
 /* --- samples --- */
 
 static void say_scale(FILE *out, const char *when, const struct hr_noise *noise)
 {
+    fputs(hr_yields(out, HR_NOTICE), out);
     if (isinf(noise->scale))
         fprintf(out, "Gradient noise scale %s: above %.3g samples; no upper limit was found.\n",
                 when, noise->low);
@@ -214,11 +227,11 @@ static void say_cost(FILE *out, const struct hr_forecast *forecast)
     if (!best)
         return;
     fprintf(out,
-            "A global batch of %zu takes %.2f to %.2f times the samples of one of %zu, with a ",
+            "A global batch of %zu takes %.2f to %.2f times the samples of one of %zu, at a "
+            "learning rate that suits each: to the same loss ",
             best->global_batch, best->cost_low, best->cost_high, best->options.batch_size);
-    fputs("rate that suits each: ", out);
     name_row(out, best);
-    fprintf(out, " would reach a loss %.2f to %.2f times as soon as one.\n",
+    fprintf(out, " are %.2f to %.2f times as fast as one.\n",
             best->low / forecast->alone / best->cost_high,
             best->high / forecast->alone / best->cost_low);
 }
@@ -233,6 +246,7 @@ static void say_noise(FILE *out, const struct hr_forecast *forecast)
     if (noise->steps) {
         snprintf(when, sizeof when, "after %zu steps", noise->steps);
         say_scale(out, when, &noise->later);
+        fputs(hr_yields(out, HR_NOTICE), out);
         fputs(noise->later.scale > noise->start.scale
                   ? "It grows as the loss falls, so that large batches cost less and less.\n"
                   : "It fell in these first steps; as the loss falls further it grows again.\n",
@@ -263,23 +277,15 @@ static void say_conflicts(FILE *out, const struct hr_forecast *forecast)
                                       : "");
 }
 
-/* A sentence a line, and long ones broken. */
+/* A sentence a line. */
 void hr_forecast_say(FILE *out, const struct hr_forecast *forecast)
 {
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *lines = open_memstream(&text, &bytes);
-    if (!lines)
-        return;
-    say_speed(lines, forecast);
-    say_slower(lines, forecast);
-    say_crowd(lines, forecast);
-    say_load(lines, forecast);
-    say_noise(lines, forecast);
-    say_conflicts(lines, forecast);
-    if (fclose(lines) == 0)
-        hr_fold_print(out, text, 80);
-    free(text);
+    say_speed(out, forecast);
+    say_slower(out, forecast);
+    say_crowd(out, forecast);
+    say_load(out, forecast);
+    say_noise(out, forecast);
+    say_conflicts(out, forecast);
 }
 
 /* --- a forecast for programs --- */

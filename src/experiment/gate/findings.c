@@ -229,7 +229,7 @@ static void print_speed(FILE *out, const struct hr_gate_findings *findings)
     const struct hr_gate_strategy *strategy = findings->judgement->strategy;
     begin_table(&table, strategy->tokens ? "-tokens/s\tthen\tnow" : "-samples/s\tthen\tnow");
     for (size_t i = 0; i < findings->judgement->n; i++, strategy++) {
-        fputs(hr_printable(strategy->label).text, table.cells);
+        fprintf(table.cells, "%s%s", hr_yields(out, HR_ROW), hr_printable(strategy->label).text);
         for (size_t k = 0; k < 2; k++)
             if (isfinite(strategy->speed[k]))
                 fprintf(table.cells, "\t%.0f", hr_rate_shown(strategy->speed[k], strategy->tokens));
@@ -239,7 +239,7 @@ static void print_speed(FILE *out, const struct hr_gate_findings *findings)
     }
     fputc('\n', out);
     hr_grid_end(&table, out, 0);
-    fputs("not judged: not measured side by side (--against OLD-BINARY --slower 20% are)\n", out);
+    fputs("speed is not judged: --against OLD-BINARY --slower 20% times both in turns\n", out);
 }
 
 static void print_ratios(FILE *out, const struct hr_gate_findings *findings)
@@ -264,19 +264,41 @@ static void print_ratios(FILE *out, const struct hr_gate_findings *findings)
             findings->pairs, 100 * findings->slower, 100 * findings->judgement->level);
 }
 
+/* Have they the same verdict, for the same reason? */
+static bool is_alike(const struct hr_gate_findings *findings, size_t a, size_t b)
+{
+    char one[2 * HR_GATE_TEXT], other[2 * HR_GATE_TEXT];
+    return gate_verdict_of(findings, a) == gate_verdict_of(findings, b) &&
+           !strcmp(hr_gate_reason(findings, a, one, sizeof one),
+                   hr_gate_reason(findings, b, other, sizeof other));
+}
+
+/* A line for all that are alike; those before i have theirs. */
+static void print_reason(FILE *out, const struct hr_gate_findings *findings, size_t i)
+{
+    const struct hr_gate_strategy *strategy = findings->judgement->strategy;
+    char text[2 * HR_GATE_TEXT];
+    for (size_t k = 0; k < i; k++)
+        if (is_alike(findings, k, i))
+            return;
+    fputs(hr_style(out, gate_verdict_of(findings, i) == HR_GATE_FAILED ? HR_BAD : HR_WARN), out);
+    for (size_t k = i; k < findings->judgement->n; k++)
+        if (is_alike(findings, i, k))
+            fprintf(out, "%s%s", k > i ? ", " : "", hr_gate_label(strategy[k].label).text);
+    fprintf(out, "%s: ", hr_style(out, HR_PLAIN));
+    hr_put_printable(out, hr_gate_reason(findings, i, text, sizeof text));
+    fputc('\n', out);
+}
+
 static void print_reasons(FILE *out, const struct hr_gate_findings *findings)
 {
-    char text[2 * HR_GATE_TEXT];
-    for (size_t i = 0; i < findings->judgement->n; i++) {
-        const enum hr_gate_verdict verdict = gate_verdict_of(findings, i);
-        if (verdict != HR_GATE_PASSED) {
-            fprintf(out, "\n%s%s%s: ", hr_style(out, verdict == HR_GATE_FAILED ? HR_BAD : HR_WARN),
-                    hr_gate_label(findings->judgement->strategy[i].label).text,
-                    hr_style(out, HR_PLAIN));
-            hr_put_printable(out, hr_gate_reason(findings, i, text, sizeof text));
-            fputc('\n', out);
+    const char *before = "\n";
+    for (size_t i = 0; i < findings->judgement->n; i++)
+        if (gate_verdict_of(findings, i) != HR_GATE_PASSED) {
+            fputs(before, out);
+            print_reason(out, findings, i);
+            before = "";
         }
-    }
 }
 
 void hr_gate_print(FILE *out, const struct hr_gate_findings *findings)

@@ -120,6 +120,7 @@ static bool print_matrix(FILE *out, const struct hr_evaluation *evaluation,
     }
     grid.column[0].most = NAME_MAX_SHOWN;
     for (uint32_t label = 0; label < n; label++) {
+        fputs(hr_yields(out, HR_ROW), grid.cells);
         write_score(grid.cells, evaluation, label, &scores[label]);
         for (uint32_t answer = 0; answer < n; answer++) {
             const bool here =
@@ -180,6 +181,7 @@ static void print_worst(FILE *out, const struct hr_evaluation *evaluation,
         if (c == evaluation->classes)
             break;
         const struct cell *most = mostly_taken_for(cells, c);
+        fputs(hr_yields(out, HR_ROW), grid.cells);
         write_score(grid.cells, evaluation, c, &left[c]);
         if (most)
             fprintf(grid.cells, "\t%.*s (%zu)", NAME_MAX_SHOWN,

@@ -51,6 +51,18 @@ static void a_line_without_a_tab_stands_as_it_is(void **state)
     free(text);
 }
 
+static void a_mark_of_a_row_that_may_yield_stays_before_it(void **state)
+{
+    struct hr_grid table;
+    (void)state;
+    hr_grid_begin(&table, "n\t-name");
+    fprintf(table.cells, "12\ta\n\x0e"
+                         "3\tb\n");
+    char *text = ended(&table, 0);
+    assert_string_equal(text, " n  name\n12  a\n\x0e 3  b\n");
+    free(text);
+}
+
 static void what_is_most_expendable_is_hidden_and_named(void **state)
 {
     struct hr_grid table;
@@ -113,6 +125,7 @@ int main(void)
         cmocka_unit_test(columns_are_as_wide_as_their_widest_cell),
         cmocka_unit_test(a_column_without_a_cell_is_left_out),
         cmocka_unit_test(a_line_without_a_tab_stands_as_it_is),
+        cmocka_unit_test(a_mark_of_a_row_that_may_yield_stays_before_it),
         cmocka_unit_test(what_is_most_expendable_is_hidden_and_named),
         cmocka_unit_test(cells_are_cut_where_they_are_told_to),
         cmocka_unit_test(rows_that_come_one_by_one_are_shown_as_they_come),
