@@ -284,6 +284,8 @@ static enum hr_status inspect_checkpoint(const struct hr_cli *cli)
 static bool is_data(const char *path)
 {
     const struct hr_format *format = NULL;
+    if (hr_dataset_is_built_in(path))
+        return true;
     return hr_format_find(path, &format) == HR_OK && format && format != &hr_format_idx;
 }
 
@@ -292,7 +294,7 @@ static bool is_data(const char *path)
 static bool is_path(const char *text)
 {
     const bool named = strchr(text, '.') && !strchr(text, ' ');
-    return access(text, F_OK) == 0 || strchr(text, '/') || named;
+    return named || strchr(text, '/') || hr_dataset_is_built_in(text) || access(text, F_OK) == 0;
 }
 
 /* A file says itself what it is about. */
@@ -317,7 +319,7 @@ static enum hr_status inspect(const struct hr_cli *cli)
         return status != HR_E_USAGE ? status
                                     : hr_fail_within(status, "inspect: not a file, and as a model");
     }
-    if (access(cli->positional[0], F_OK) != 0)
+    if (!hr_dataset_is_built_in(cli->positional[0]) && access(cli->positional[0], F_OK) != 0)
         return hr_fail_errno(HR_E_IO, "%s: cannot be opened", cli->positional[0]);
     HR_TRY(check_options(cli));
     if (is_safetensors(cli->positional[0]))
@@ -334,8 +336,9 @@ static bool exports_nothing(const struct hr_cli *cli)
 {
     const char *what = cli->positional[0];
     return (cli->export_to[0] || cli->pytorch) && cli->npositional == 1 &&
-           (!is_path(what) || (!is_safetensors(what) && access(what, F_OK) == 0 &&
-                               (hr_is_trace(what) || is_data(what))));
+           (!is_path(what) || hr_dataset_is_built_in(what) ||
+            (!is_safetensors(what) && access(what, F_OK) == 0 &&
+             (hr_is_trace(what) || is_data(what))));
 }
 
 static enum hr_status inspect_and_export(const struct hr_cli *cli)

@@ -9,6 +9,7 @@
 #include "base/parse.h"
 #include "base/text.h"
 #include "checkpoint/claim.h"
+#include "formats/formats.h"
 #include "options/nearest.h"
 #include "options/train_options.h"
 
@@ -96,11 +97,9 @@ static bool may_be_none(const struct hr_cli_option *option)
 /* What a value names is read, perhaps when outputs are open already. */
 static enum hr_status note_inputs(const struct hr_option *row, const char *value)
 {
-    static const char *const built_in[] = {"digits", "fashion-mnist"};
     const bool text = row->kind == HR_OPTION_TEXT || row->kind == HR_OPTION_OPTIONAL_TEXT;
-    bool folder = !strcmp(row->name, "data") || strstr(row->name, "-data");
-    for (size_t i = 0; i < sizeof built_in / sizeof *built_in; i++)
-        folder = folder && strcmp(value, built_in[i]) != 0;
+    const bool folder = (!strcmp(row->name, "data") || strstr(row->name, "-data")) &&
+                        !hr_dataset_is_built_in(value);
     if (!text || row->written || row->words)
         return HR_OK;
     if (!strcmp(row->name, "init-weights") || !strcmp(row->name, "resume"))

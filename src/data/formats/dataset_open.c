@@ -184,7 +184,7 @@ static enum hr_status open_fashion_mnist(const struct hr_data_options *options,
     return hr_fail(st, "%s; `apt install dataset-fashion-mnist` or use `--data digits`", cause);
 }
 
-static bool is_built_in(const char *name)
+bool hr_dataset_is_built_in(const char *name)
 {
     return !strcmp(name, "digits") || !strcmp(name, "fashion-mnist");
 }
@@ -223,7 +223,7 @@ static enum hr_status look_at(const char *name, const struct hr_data_options *op
     struct given asked;
     HR_TRY(check_options(options));
     *format = &hr_format_idx;
-    if (!is_built_in(name))
+    if (!hr_dataset_is_built_in(name))
         HR_TRY(find_known(name, format));
     if ((*format == &hr_format_csv || *format == &hr_format_libsvm) &&
         find_given(options, HR_OPTION_TOKENS, &asked))
@@ -246,7 +246,7 @@ static enum hr_status open_named(const char *name, const struct hr_data_options 
     HR_TRY(look_at(name, options, format));
     if (!strcmp(name, "digits"))
         return hr_idx_open_digits(storage);
-    if (is_built_in(name))
+    if (hr_dataset_is_built_in(name))
         return open_fashion_mnist(options, storage);
     HR_TRY(check_validation(name, options));
     HR_TRY(hr_input_add_folder(name));

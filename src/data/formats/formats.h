@@ -13,6 +13,9 @@
 #define HR_DECLARE_FORMAT(name) extern const struct hr_format hr_format_##name;
 HR_FORMATS(HR_DECLARE_FORMAT)
 
+/* Is that a name, and no path: digits, fashion-mnist? */
+bool hr_dataset_is_built_in(const char *name);
+
 /* The format of a file or folder that is there; NULL when nothing recognises it. HR_E_IO. */
 HR_CHECKED enum hr_status hr_format_find(const char *path, const struct hr_format **out);
 

@@ -792,7 +792,7 @@ static enum hr_status open_file(const struct wanted *w, const struct reader *rea
 
 static enum hr_status open_any(const struct wanted *w, struct hr_samples *out)
 {
-    const bool named = !strcmp(w->name, "digits") || !strcmp(w->name, "fashion-mnist");
+    const bool named = hr_dataset_is_built_in(w->name);
     const struct reader *reader = NULL;
     struct hr_probe *probe = named ? NULL : malloc(sizeof *probe);
     if (strlen(w->name) >= sizeof out->dataset.name)
