@@ -284,27 +284,18 @@ static void say_alone(FILE *out, const struct hr_verdict *v)
 
 /* --- margins: who is no worse than the best by one, and who is equal --- */
 
-static bool may_trail(const struct hr_verdict *v, size_t g, size_t than)
-{
-    return g != than && hr_verdict_tested(v, g) && hr_verdict_not_worse(v, g, than) &&
-           !hr_verdict_not_worse(v, than, g);
-}
+/* How a strategy stands to the best one. */
+enum { EQUAL, TRAILS, WORSE, UNDECIDED };
 
-static bool equals(const struct hr_verdict *v, size_t g, size_t than)
+static bool stands(const struct hr_verdict *v, size_t g, size_t how)
 {
-    return g != than && hr_verdict_tested(v, g) && hr_verdict_not_worse(v, g, than) &&
-           hr_verdict_not_worse(v, than, g);
-}
-
-static bool may_be_worse(const struct hr_verdict *v, size_t g, size_t than)
-{
-    return g != than && hr_verdict_tested(v, g) && !hr_verdict_not_worse(v, g, than) &&
-           !hr_verdict_worse_than(v, g, than);
-}
-
-static bool is_worse(const struct hr_verdict *v, size_t g, size_t than)
-{
-    return g != than && !hr_verdict_not_worse(v, g, than) && hr_verdict_worse_than(v, g, than);
+    if (g == v->best || !hr_verdict_tested(v, g))
+        return false;
+    const bool trails = hr_verdict_not_worse(v, g, v->best);
+    return how == (trails && hr_verdict_not_worse(v, v->best, g) ? EQUAL
+                   : trails                                      ? TRAILS
+                   : hr_verdict_worse(v, g)                      ? WORSE
+                                                                 : UNDECIDED);
 }
 
 static void say_margin(FILE *out, const struct hr_verdict *v)
@@ -318,10 +309,10 @@ static void say_margin(FILE *out, const struct hr_verdict *v)
     say_head(out, "Margin");
     fprintf(out, "%g%s, tested at %g %% (one-sided, corrected over all pairs)%s.\n",
             v->request.margin, points, 100 * HR_VERDICT_LEVEL, v->at);
-    say_names(out, v, equals, v->best, "Equal to %s within the margin: ", best);
-    say_names(out, v, may_trail, v->best, "Not worse than %s by more than the margin: ", best);
-    say_names(out, v, is_worse, v->best, "Worse than %s, perhaps by more than the margin: ", best);
-    say_names(out, v, may_be_worse, v->best,
+    say_names(out, v, stands, EQUAL, "Equal to %s within the margin: ", best);
+    say_names(out, v, stands, TRAILS, "Not worse than %s by more than the margin: ", best);
+    say_names(out, v, stands, WORSE, "Worse than %s, perhaps by more than the margin: ", best);
+    say_names(out, v, stands, UNDECIDED,
               "Not decided, neither worse than %s nor within the margin: ", best);
 }
 
