@@ -22,10 +22,9 @@ static enum hr_status write_outcome(const struct hr_cli *cli, const struct hr_da
 {
     json_t *lists = hr_sweep_json(cli, HR_COMPARE);
     if (lists)
-        json_object_update_new(lists,
-                               json_pack("{so so so}", "strategies", hr_json_text(cli->strategies),
-                                         "seeds", hr_json_count(cli->seeds), "folds",
-                                         cli->folds ? hr_json_count(cli->folds) : json_null()));
+        json_object_update_new(
+            lists, hr_json_object(HR_OF(cli, strategies), HR_OF(cli, seeds), "folds",
+                                  cli->folds ? HR_JSON(cli->folds) : json_null(), NULL));
     json_t *tuned = tuning->nentries ? hr_json_tuning(tuning) : NULL;
     const enum hr_status status = hr_outcome_write(cli, dataset,
                                                    &(struct hr_endings){.runs = runs->results,

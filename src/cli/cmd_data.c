@@ -205,12 +205,11 @@ static json_t *targets_json(const struct hr_dataset *d)
     json_t *array = json_array();
     for (size_t k = 0; k < d->targets.count; k++) {
         const struct target_look look = look_at_target(d, k);
-        json_array_append_new(
-            array,
-            json_pack("{so so so so so}", "name",
-                      hr_json_text_or_null(d->targets.names ? d->targets.names[k] : ""), "min",
-                      hr_json_number(look.least), "mean", hr_json_number(look.mean), "max",
-                      hr_json_number(look.most), "deviation", hr_json_number(look.deviation)));
+        hr_json_append(
+            &array, hr_json_object(
+                        "name", hr_json_text_or_null(d->targets.names ? d->targets.names[k] : ""),
+                        "min", HR_JSON(look.least), HR_OF(&look, mean), "max", HR_JSON(look.most),
+                        HR_OF(&look, deviation), NULL));
     }
     return array;
 }
@@ -244,15 +243,14 @@ static json_t *info_json(const struct hr_dataset *d)
     for (size_t i = 0; d->class_names && i < d->classes; i++)
         json_array_append_new(names, hr_json_text(d->class_names[i]));
     json_t *targets = d->targets.count ? targets_json(d) : json_null();
-    return json_pack("{so so s[III] so so so so so so so so so so so}", "name",
-                     hr_json_text(d->name), "format", hr_json_text(d->format), "shape",
-                     (json_int_t)d->shape.channels, (json_int_t)d->shape.height,
-                     (json_int_t)d->shape.width, "features",
-                     hr_json_text(features_name(d->features)), "scale", hr_json_number(d->scale),
-                     "density", hr_json_number(density(d)), "train", hr_json_count(d->train.count),
-                     "test", hr_json_count(d->test.count), "classes", hr_json_count(d->classes),
-                     "class_names", names, "label_column", hr_json_text_or_null(d->label_column),
-                     "digest", hr_json_text(d->digest), "targets", targets, "text", text_json(d));
+    const size_t shape[] = {d->shape.channels, d->shape.height, d->shape.width};
+    return hr_json_object(HR_OF(d, name), HR_OF(d, format), "shape", hr_json_counts(shape, 3),
+                          "features", HR_JSON(features_name(d->features)), "scale",
+                          hr_json_number((double)d->scale), "density", HR_JSON(density(d)), "train",
+                          HR_JSON(d->train.count), "test", HR_JSON(d->test.count),
+                          HR_OF(d, classes), "class_names", names, "label_column",
+                          hr_json_text_or_null(d->label_column), HR_OF(d, digest), "targets",
+                          targets, "text", text_json(d), NULL);
 }
 
 enum hr_status hr_cli_data_info(const struct hr_cli *cli, const char *name)

@@ -232,8 +232,9 @@ static json_t *patient_rank_json(const void *of, size_t r)
                           operations(patient, r), NULL);
 }
 
-static json_t *patient_json(const struct patient *patient)
+static json_t *patient_json(const void *patients, size_t i)
 {
+    const struct patient *patient = (const struct patient *)patients + i;
     const struct hr_run_file *run = patient->run;
     char said[1200];
     if (!run->control)
@@ -356,11 +357,10 @@ static void print(const struct round *round)
 
 static enum hr_status write_json(const struct round *round, json_t *removed)
 {
-    json_t *list = json_array();
-    for (size_t i = 0; i < round->n; i++)
-        json_array_append_new(list, patient_json(&round->patients[i]));
-    return hr_json_write(round->cli->json, json_pack("{so sO sO}", "runs", list, "removed", removed,
-                                                     "others", round->others));
+    return hr_json_write(
+        round->cli->json,
+        hr_json_object("runs", hr_json_list(round->n, patient_json, round->patients), "removed",
+                       json_incref(removed), "others", json_incref(round->others), NULL));
 }
 
 static enum hr_status attend(struct round *round, json_t *removed)

@@ -39,9 +39,8 @@ static json_t *residuals_json(const struct hr_evaluation *evaluation,
     if (!has_residuals(evaluation, dataset))
         return json_null();
     const struct hr_residuals of = hr_residuals_of(evaluation, dataset, target);
-    return json_pack("{s:o, s:o, s:o, s:o}", "mean", hr_json_number(of.mean), "deviation",
-                     hr_json_number(of.deviation), "largest", hr_json_number(of.largest), "row",
-                     hr_json_count(of.row));
+    return hr_json_object(HR_OF(&of, mean), HR_OF(&of, deviation), HR_OF(&of, largest),
+                          HR_OF(&of, row), NULL);
 }
 
 static json_t *targets_json(const struct hr_evaluation *evaluation,
@@ -81,14 +80,12 @@ static void put_figures(json_t *object, const struct hr_evaluation *evaluation)
 static enum hr_status publish(const struct hr_cli *cli, const struct hr_evaluation *evaluation,
                               const struct hr_dataset *dataset, const struct hr_worst *worst)
 {
-    json_t *document = json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "checkpoint", hr_json_text(cli->positional[0]),
-        "model", hr_json_text(evaluation->model), "precision",
-        evaluation->precision ? hr_json_text(evaluation->precision) : json_null(), "data",
-        hr_json_text(cli->data), "classes",
+    json_t *document = hr_json_object(
+        "checkpoint", HR_JSON(cli->positional[0]), HR_OF(evaluation, model), "precision",
+        hr_json_text_or_null(evaluation->precision), HR_OF(cli, data), "classes",
         evaluation->classes ? hr_json_classes(evaluation) : json_null(), "targets",
         evaluation->targets ? targets_json(evaluation, dataset) : json_null(), "worst",
-        worst->n ? hr_worst_json(worst) : json_null());
+        worst->n ? hr_worst_json(worst) : json_null(), NULL);
     put_figures(document, evaluation);
     json_object_set_new(document, "skipped", hr_json_count(dataset->skipped));
     return hr_publish(cli, NULL, document);
@@ -290,8 +287,8 @@ static void add_row(struct every *every, const struct hr_checkpoint *checkpoint,
 {
     const double epoch = epoch_of(checkpoint);
     FILE *out = every->table.cells;
-    json_t *one = json_pack("{s:o, s:I, s:o}", "checkpoint", hr_json_text(checkpoint->path), "step",
-                            (json_int_t)checkpoint->step, "epoch", hr_json_number(epoch));
+    json_t *one = hr_json_object("checkpoint", HR_JSON(checkpoint->path), HR_OF(checkpoint, step),
+                                 "epoch", HR_JSON(epoch), NULL);
     put_figures(one, evaluation);
     json_array_append_new(every->good, one);
     fprintf(out, "%s%llu\t", hr_yields(stdout, HR_ROW), (unsigned long long)checkpoint->step);
@@ -361,8 +358,8 @@ static enum hr_status report_every(const struct hr_cli *cli, struct every *every
     hr_grid_end(&every->table, hr_cli_speaks(cli) ? stdout : NULL, 0);
     every->table = (struct hr_grid){0};
     return hr_publish(cli, NULL,
-                      json_pack("{s:o, s:O, s:O}", "data", hr_json_text(cli->data), "checkpoints",
-                                every->good, "damaged", every->damaged));
+                      hr_json_object(HR_OF(cli, data), "checkpoints", json_incref(every->good),
+                                     "damaged", json_incref(every->damaged), NULL));
 }
 
 static enum hr_status evaluate_every(struct hr_cli *cli, struct hr_dataset *dataset)

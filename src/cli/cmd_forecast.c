@@ -131,7 +131,7 @@ static enum hr_status show(const struct hr_cli *cli, const struct hr_dataset *da
     json_t *config = hr_json_config(&forecast->rows[0].options, dataset, lists);
     json_decref(lists);
     return hr_json_write(
-        cli->json, json_pack("{so so}", "config", config, "forecast", hr_forecast_json(forecast)));
+        cli->json, hr_json_object("config", config, "forecast", hr_forecast_json(forecast), NULL));
 }
 
 /* Meanwhile a line says what takes time. */

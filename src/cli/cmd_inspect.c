@@ -28,14 +28,6 @@ static void shape_text(const size_t *shape, size_t ndim, char *text, size_t size
     hr_append(text, size, ")");
 }
 
-static json_t *shape_json(const size_t *shape, size_t ndim)
-{
-    json_t *list = json_array();
-    for (size_t d = 0; d < ndim; d++)
-        json_array_append_new(list, json_integer((json_int_t)shape[d]));
-    return list;
-}
-
 /* --- a model --- */
 
 /* Sums over the layers, and memory in bytes for a batch. */
@@ -102,10 +94,10 @@ static json_t *table_json(const struct hr_model *model, const struct totals *tot
     for (size_t i = 0; i < hr_model_layer_count(model); i++) {
         const struct hr_layer_info info = hr_model_layer(model, i);
         json_array_append_new(
-            layers,
-            hr_json_object(HR_OF(&info, path), "layer", HR_JSON(info.text), "output",
-                           shape_json(info.shape, info.ndim), "params", json_integer(info.params),
-                           "statistics", json_integer(info.statistics), HR_OF(&info, madds), NULL));
+            layers, hr_json_object(HR_OF(&info, path), "layer", HR_JSON(info.text), "output",
+                                   hr_json_counts(info.shape, info.ndim), "params",
+                                   json_integer(info.params), "statistics",
+                                   json_integer(info.statistics), HR_OF(&info, madds), NULL));
     }
     return hr_json_object("model", HR_JSON(hr_model_text(model)), "layers", layers, "params",
                           json_integer(totals->params), "statistics",
@@ -203,14 +195,14 @@ static json_t *file_json(const struct hr_tensor_file *file)
     json_t *tensors = json_array(), *metadata = json_object();
     for (size_t i = 0; i < file->ntensors; i++) {
         const struct hr_tensor *tensor = &file->tensors[i];
-        json_array_append_new(tensors, json_pack("{s:s, s:s, s:o, s:I}", "name", tensor->name,
-                                                 "dtype", hr_dtype_name(tensor->dtype), "shape",
-                                                 shape_json(tensor->shape, tensor->ndim), "bytes",
-                                                 (json_int_t)tensor->bytes));
+        hr_json_append(&tensors, hr_json_object(HR_OF(tensor, name), "dtype",
+                                                HR_JSON(hr_dtype_name(tensor->dtype)), "shape",
+                                                hr_json_counts(tensor->shape, tensor->ndim),
+                                                HR_OF(tensor, bytes), NULL));
     }
     for (size_t i = 0; i < file->nmetadata; i++)
         json_object_set_new(metadata, file->metadata[i].key, hr_json_text(file->metadata[i].value));
-    return json_pack("{s:o, s:o}", "tensors", tensors, "metadata", metadata);
+    return hr_json_object("tensors", tensors, "metadata", metadata, NULL);
 }
 
 static bool is_safetensors(const char *path)
@@ -265,10 +257,10 @@ static enum hr_status show_checkpoint(const struct hr_cli *cli, struct hr_checkp
     }
     if (!cli->json[0])
         return HR_OK;
-    return hr_json_write(
-        cli->json, json_pack("{s:o, s:I, s:o, s:o}", "path", hr_json_text(checkpoint->path), "step",
-                             (json_int_t)checkpoint->step, "model", file_json(&checkpoint->model),
-                             "trainer", file_json(&checkpoint->trainer)));
+    return hr_json_write(cli->json,
+                         hr_json_object(HR_OF(checkpoint, path), HR_OF(checkpoint, step), "model",
+                                        file_json(&checkpoint->model), "trainer",
+                                        file_json(&checkpoint->trainer), NULL));
 }
 
 static enum hr_status inspect_checkpoint(const struct hr_cli *cli)

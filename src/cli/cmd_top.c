@@ -107,7 +107,7 @@ static enum hr_status look_once(const struct hr_cli *cli, struct hr_top *top)
         printf("\nrates and shares are of %.1f s; staleness is of the run so far, as mean/most\n",
                top->window_s);
     }
-    return cli->json[0] ? hr_json_write(cli->json, json_pack("{so}", "run", hr_top_json(top)))
+    return cli->json[0] ? hr_json_write(cli->json, hr_json_object("run", hr_top_json(top), NULL))
                         : HR_OK;
 }
 

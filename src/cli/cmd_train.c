@@ -172,14 +172,12 @@ static json_t *forecast_check_json(const struct hr_forecast_check *check,
     const struct hr_forecast_row *row = &check->row;
     if (!check->made)
         return json_null();
-    return json_pack("{so so so sb so so so so}", "samples_per_s",
-                     hr_json_number(row->samples_per_s), "samples_per_s_low",
-                     hr_json_number(row->low), "samples_per_s_high", hr_json_number(row->high),
-                     "validated", row->validated, "samples_per_s_error",
-                     hr_json_number(error_of_speed(check, result)), "memory_bytes",
-                     hr_json_count(row->own_memory), "resident_bytes",
-                     check->peak ? hr_json_count(check->peak) : json_null(), "memory_error",
-                     hr_json_number(error_of_memory(check)));
+    return hr_json_object(HR_OF(row, samples_per_s), "samples_per_s_low", HR_JSON(row->low),
+                          "samples_per_s_high", HR_JSON(row->high), HR_OF(row, validated),
+                          "samples_per_s_error", HR_JSON(error_of_speed(check, result)),
+                          "memory_bytes", HR_JSON(row->own_memory), "resident_bytes",
+                          check->peak ? HR_JSON(check->peak) : json_null(), "memory_error",
+                          HR_JSON(error_of_memory(check)), NULL);
 }
 
 static void print_saves(FILE *out, const struct hr_saves *saves)

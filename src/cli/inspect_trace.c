@@ -557,16 +557,16 @@ static uint64_t all_dropped(const struct hr_trace_view *view)
 
 static json_t *view_json(const struct hr_trace_view *view)
 {
-    return json_pack("{so so sO? so so so sO? so so so so}", "trace", hr_json_text(view->path),
-                     "header", json_loads(view->trace.header, 0, NULL), "trailer", view->trailer,
-                     "owners", hr_json_list(view->nowners, owner_json, view), "launcher",
-                     hr_json_list(view->membership.n, event_json, view), "workers",
-                     hr_json_list(view->nworkers, worker_json, view), "updates",
-                     json_object_get(view->trailer, "updates"), "dropped",
-                     count_if(view->drops, all_dropped(view)), "taken_back",
-                     hr_json_count(view->taken_back), "staleness",
-                     hr_json_histogram(view->histogram, HR_RESULT_STALENESS_BUCKETS), "differ",
-                     hr_json_count(view->differ));
+    json_t *updates = json_object_get(view->trailer, "updates");
+    return hr_json_object(
+        "trace", HR_JSON(view->path), "header", json_loads(view->trace.header, 0, NULL), "trailer",
+        view->trailer ? json_incref(view->trailer) : json_null(), "owners",
+        hr_json_list(view->nowners, owner_json, view), "launcher",
+        hr_json_list(view->membership.n, event_json, view), "workers",
+        hr_json_list(view->nworkers, worker_json, view), "updates",
+        updates ? json_incref(updates) : json_null(), "dropped",
+        count_if(view->drops, all_dropped(view)), HR_OF(view, taken_back), "staleness",
+        hr_json_histogram(view->histogram, HR_RESULT_STALENESS_BUCKETS), HR_OF(view, differ), NULL);
 }
 
 enum hr_status hr_inspect_trace(const struct hr_cli *cli, const char *path)
