@@ -40,6 +40,7 @@ struct hr_trials {
     size_t pass;                        /* samples of a judged run's epoch */
     uint64_t seed;                      /* of the first judged run */
     size_t trials;                      /* that are planned */
+    struct hr_search search;            /* of them */
     /* A second search: the chosen candidate, and those from `wider` on; 0: it is the first. */
     size_t wider, first_rung, first_seed;
     struct hr_tuning *tuning;
@@ -53,15 +54,10 @@ enum { HR_TRIALS_WIDER = 3 };
 
 static double value_of(const struct hr_option *row, const struct hr_train_options *options)
 {
-    const void *field = (const char *)options + row->offset;
-    switch (row->kind) {
-    case HR_OPTION_COUNT:
-        return (double)*(const size_t *)field;
-    case HR_OPTION_COUNT64:
-        return (double)*(const uint64_t *)field;
-    default:
-        return *(const double *)field;
-    }
+    json_t *value = hr_option_json(row, options);
+    const double number = json_number_value(value);
+    json_decref(value);
+    return number;
 }
 
 /* What a trial does not do, or is not asked. */
@@ -75,8 +71,8 @@ static void leave_out(struct hr_train_options *o)
     o->target_accuracy = o->target_rmse = o->target_loss = 0;
 }
 
-static enum hr_status add_candidate(struct hr_trials *trials, const struct hr_cli *tuned,
-                                    const struct hr_cli *own, const bool *given)
+static void add_candidate(struct hr_trials *trials, const struct hr_cli *tuned,
+                          const struct hr_cli *own, const bool *given)
 {
     struct hr_tuned_entry *entry = trials->entry;
     struct hr_tuned_candidate *candidate = &entry->candidate[entry->ncandidates];
@@ -90,7 +86,6 @@ static enum hr_status add_candidate(struct hr_trials *trials, const struct hr_cl
     }
     trials->candidate[entry->ncandidates] = own->train;
     leave_out(&trials->candidate[entry->ncandidates++]);
-    return HR_OK;
 }
 
 static enum hr_status add_candidates(struct hr_trials *trials, const struct hr_cli *tuned,
@@ -106,7 +101,7 @@ static enum hr_status add_candidates(struct hr_trials *trials, const struct hr_c
         memcpy(own.given, runs->given[i], sizeof own.given);
         HR_TRY(hr_sweep_point(tuned, HR_COMPARE, k, &own, &wanted, text, sizeof text));
         if (wanted)
-            HR_TRY(add_candidate(trials, tuned, &own, runs->given[i]));
+            add_candidate(trials, tuned, &own, runs->given[i]);
     }
     return HR_OK;
 }
@@ -368,7 +363,6 @@ struct plan {
     struct hr_held_out held_out;
     size_t pass;              /* samples that a judged run trains on in an epoch */
     struct hr_trials *trials; /* (entries) owned */
-    struct hr_search *search; /* (entries) owned */
 };
 
 /* The seed of the validation split is that of the first judged run. */
@@ -386,13 +380,12 @@ static enum hr_status hold_out(const struct hr_cli *cli, const struct hr_dataset
     return HR_OK;
 }
 
-static enum hr_status name_options(const struct hr_cli *tuned, struct hr_tuning *tuning)
+static void name_options(const struct hr_cli *tuned, struct hr_tuning *tuning)
 {
     _Static_assert((int)HR_TUNED_OPTIONS >= (int)HR_AXES, "each has its value");
     tuning->noptions = tuned->naxes;
     for (size_t a = 0; a < tuned->naxes; a++)
         tuning->option[a] = hr_cli_option_at(tuned->axes[a].option).row->name;
-    return HR_OK;
 }
 
 /* Each tuned option has to mean something to some entry. */
@@ -434,10 +427,10 @@ static enum hr_status resolve_total(const struct hr_cli *cli, const struct plan 
                            "for all",
                            tuning->entry[0].label, units[unit], tuning->entry[e].label,
                            units[plan->trials[e].longest.unit]);
-        HR_TRY(hr_search_plan(&plan->search[e], &paper));
+        HR_TRY(hr_search_plan(&plan->trials[e].search, &paper));
         tuning->total = fmax(tuning->total, paper.cost);
         if (tuning->usual) {
-            const struct hr_search wider = wider_search(&plan->search[e]);
+            const struct hr_search wider = wider_search(&plan->trials[e].search);
             HR_TRY(hr_search_plan(&wider, &paper));
             tuning->wider = fmax(tuning->wider, paper.cost);
         }
@@ -478,9 +471,8 @@ static enum hr_status lay_out(const struct hr_cli *cli, const struct hr_compare_
 {
     static struct hr_cli own;
     plan->trials = calloc(runs->per_seed, sizeof *plan->trials);
-    plan->search = calloc(runs->per_seed, sizeof *plan->search);
     tuning->entry = calloc(runs->per_seed, sizeof *tuning->entry);
-    if (!plan->trials || !plan->search || !tuning->entry)
+    if (!plan->trials || !tuning->entry)
         return hr_fail(HR_E_NOMEM, "no memory to tune in");
     for (size_t e = 0; e < runs->per_seed; e++) {
         struct hr_trials *trials = &plan->trials[e];
@@ -493,12 +485,12 @@ static enum hr_status lay_out(const struct hr_cli *cli, const struct hr_compare_
             HR_TRY(hr_tune_usual_axes(cli, &runs->options[e], &own));
         HR_TRY(trials_open(trials, tuning->usual ? &own : &plan->tuned, runs, e));
         HR_TRY(trials_check(trials));
-        plan->search[e] = (struct hr_search){.candidates = trials->entry->ncandidates,
-                                             .longest = trials->longest.amount};
+        trials->search = (struct hr_search){.candidates = trials->entry->ncandidates,
+                                            .longest = trials->longest.amount};
         if (tuning->usual)
-            plan->search[e] = usual_search(trials->entry->ncandidates, trials->longest.amount);
-        plan->search[e].train = trials_train;
-        plan->search[e].arg = trials;
+            trials->search = usual_search(trials->entry->ncandidates, trials->longest.amount);
+        trials->search.train = trials_train;
+        trials->search.arg = trials;
     }
     HR_TRY(check_obeyed(tuning));
     return resolve_total(cli, plan, tuning);
@@ -607,7 +599,7 @@ static enum hr_status widen(struct plan *plan, size_t e, const struct hr_search_
 {
     struct hr_trials *trials = &plan->trials[e];
     struct hr_tuned_entry *entry = trials->entry;
-    struct hr_search search = wider_search(&plan->search[e]);
+    struct hr_search search = wider_search(&trials->search);
     struct hr_search_outcome outcome;
     trials->first_rung = before->nrungs;
     trials->first_seed = before->seeds;
@@ -689,7 +681,7 @@ static enum hr_status search(struct plan *plan, size_t e, const struct hr_search
     struct hr_trials *trials = &plan->trials[e];
     struct hr_tuned_entry *entry = trials->entry;
     struct hr_search_outcome outcome;
-    HR_TRY(hr_search_run(&plan->search[e], &outcome));
+    HR_TRY(hr_search_run(&trials->search, &outcome));
     entry->chosen = outcome.best;
     entry->diverged = outcome.diverged;
     hr_search_outcome_free(&outcome);
@@ -707,9 +699,9 @@ static enum hr_status tune_entry(struct plan *plan, struct hr_compare_runs *runs
     struct hr_tuned_entry *entry = trials->entry;
     struct hr_tuning *tuning = trials->tuning;
     struct hr_search_plan paper, wider = {0};
-    const struct hr_search again = wider_search(&plan->search[e]);
-    plan->search[e].total = tuning->total;
-    HR_TRY(hr_search_plan(&plan->search[e], &paper));
+    const struct hr_search again = wider_search(&trials->search);
+    trials->search.total = tuning->total;
+    HR_TRY(hr_search_plan(&trials->search, &paper));
     if (tuning->usual)
         HR_TRY(hr_search_plan(&again, &wider));
     trials->trials = paper.trials;
@@ -736,7 +728,7 @@ static enum hr_status tune(const struct hr_cli *cli, const struct hr_dataset *da
     enum hr_status status = HR_OK;
     tuning->usual = hr_tune_is_usual(cli);
     HR_TRY(hr_tune_axes(cli, &plan->tuned));
-    HR_TRY(name_options(&plan->tuned, tuning));
+    name_options(&plan->tuned, tuning);
     HR_TRY(hold_out(cli, dataset, plan, tuning));
     tuning->metric = hr_sparse_model_of(cli->train.model) == HR_SPARSE_MF
                          ? HR_METRIC_RMSE
@@ -765,7 +757,6 @@ enum hr_status hr_tune(const struct hr_cli *cli, const struct hr_dataset *datase
     for (size_t e = 0; plan->trials && e < tuning->nentries; e++)
         trials_close(&plan->trials[e]);
     free(plan->trials);
-    free(plan->search);
     hr_held_out_close(&plan->held_out);
     free(plan);
     return status;

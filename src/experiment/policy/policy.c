@@ -394,11 +394,6 @@ static void test_finalists(struct hr_policy_search *search)
 
 /* --- in a sentence --- */
 
-static void add(struct hr_policy_search *search, const char *text)
-{
-    hr_append(search->verdict, sizeof search->verdict, "%s", text);
-}
-
 enum standing { SAME, LATER, OPEN, UNLIKE };
 
 /* Beside the chosen one; one that reached the target less often is neither. */
@@ -420,8 +415,8 @@ static bool add_names(struct hr_policy_search *search, enum standing standing, c
         const struct hr_finalist *finalist = &search->finalist[i];
         if (!stands(search, finalist, standing))
             continue;
-        add(search, said ? ", " : before);
-        add(search, search->space.label[finalist->policy]);
+        hr_append(search->verdict, sizeof search->verdict, "%s%s", said ? ", " : before,
+                  search->space.label[finalist->policy]);
         said = true;
     }
     return said;
@@ -430,16 +425,16 @@ static bool add_names(struct hr_policy_search *search, enum standing standing, c
 static void say_verdict(struct hr_policy_search *search)
 {
     const struct hr_finalist *first = &search->finalist[0];
-    add(search, "chosen: ");
-    add(search, search->space.label[first->policy]);
-    if (!first->reached)
-        add(search, ", though no finalist reaches the target on these seeds");
+    char *text = search->verdict;
+    const size_t size = sizeof search->verdict;
+    snprintf(text, size, "chosen: %s%s", search->space.label[first->policy],
+             first->reached ? "" : ", though no finalist reaches the target on these seeds");
     add_names(search, SAME, "; the same to the bit as ");
     add_names(search, LATER, "; significantly sooner than ");
     if (add_names(search, OPEN, "; not significantly different from "))
-        add(search, " over these seeds: take either, or more seeds (confirm=)");
+        hr_append(text, size, " over these seeds: take either, or more seeds (confirm=)");
     if (add_names(search, UNLIKE, "; not like for like with "))
-        add(search, ", whose updates are of other sizes at one rate: search lr too");
+        hr_append(text, size, ", whose updates are of other sizes at one rate: search lr too");
 }
 
 static enum hr_status make_finalists(struct hr_policy_search *search)

@@ -84,11 +84,6 @@ static enum hr_status add_policy(const struct hr_cli *all, size_t k, struct hr_p
 
 /* --- what was left out --- */
 
-static void append(struct hr_policy_space *space, const char *before, const char *text)
-{
-    hr_append(space->left_out, sizeof space->left_out, "%s%s", before, text);
-}
-
 static bool is_first_of_strategy(const struct hr_policy_space *space, size_t i)
 {
     for (size_t k = 0; k < i; k++)
@@ -99,18 +94,17 @@ static bool is_first_of_strategy(const struct hr_policy_space *space, size_t i)
 
 static void say_left_out(const struct hr_cli *all, struct hr_policy_space *space)
 {
+    char *text = space->left_out;
+    const size_t size = sizeof space->left_out;
     for (size_t a = 0; a < all->naxes; a++) {
         const struct hr_option *row = hr_cli_option_at(all->axes[a].option).row;
         size_t said = 0;
         for (size_t i = 0; i < space->n; i++) {
             if (!is_first_of_strategy(space, i) || hr_option_is_obeyed(row, &space->options[i]))
                 continue;
-            if (said++ == 0) {
-                append(space, space->left_out[0] ? "; " : "", row->name);
-                append(space, " does not apply to ", space->options[i].strategy);
-            } else {
-                append(space, ", ", space->options[i].strategy);
-            }
+            if (said++ == 0)
+                hr_append(text, size, "%s%s does not apply to ", text[0] ? "; " : "", row->name);
+            hr_append(text, size, "%s%s", said > 1 ? ", " : "", space->options[i].strategy);
         }
     }
 }
