@@ -368,11 +368,6 @@ struct bench {
     struct hr_run_result last; /* in real time; owned */
 };
 
-static bool speaks(const struct bench *bench)
-{
-    return hr_cli_speaks(bench->cli);
-}
-
 /* --- what was asked for --- */
 
 /* "4", "2,4,8" */
@@ -664,7 +659,7 @@ static enum hr_status show_one(const struct bench *bench)
     }
     for (size_t r = 0; r < K; r++)
         ranks[r].share /= sum;
-    if (speaks(bench))
+    if (hr_cli_speaks(bench->cli))
         status = pipelines_print_one(stdout, &one, hr_text_columns(STDOUT_FILENO));
     if (status == HR_OK)
         status = publish_one(bench, &one);
@@ -675,7 +670,7 @@ static enum hr_status show_one(const struct bench *bench)
 static enum hr_status show(struct bench *bench)
 {
     fflush(bench->notes); /* into bench->noted */
-    if (speaks(bench)) {
+    if (hr_cli_speaks(bench->cli)) {
         hr_output_hold();
         fputs(bench->noted, stdout);
         pipelines_print(stdout, &bench->table);

@@ -415,11 +415,6 @@ static json_t *row_json(const void *of, size_t i)
         HR_OF(row, gbs), HR_OF(row, law_us), HR_OF(row, balance), HR_OF(row, wrong), NULL);
 }
 
-static json_t *rows_json(const struct store_bench *bench)
-{
-    return hr_json_object("rows", hr_json_list(bench->n, row_json, bench), NULL);
-}
-
 /* --- measuring --- */
 
 static enum hr_status measure(struct store_bench *bench, const char *placement, size_t workers,
@@ -480,5 +475,6 @@ enum hr_status hr_bench_store(struct hr_cli *cli)
     snprintf(title, sizeof title, "store: push_pull on %zu processors (%s, %s%s%.50s)",
              hr_cpus_allowed(), bench.strategy, cli->train.launch,
              cli->link[0] ? ", servers' links " : "", cli->link);
-    return hr_publish(cli, title, rows_json(&bench));
+    return hr_publish(cli, title,
+                      hr_json_object("rows", hr_json_list(bench.n, row_json, &bench), NULL));
 }

@@ -270,11 +270,6 @@ static json_t *speed_object(const void *rows, size_t i)
         "time", time, NULL);
 }
 
-static json_t *speeds_json(const struct hr_speed_row *rows, size_t n)
-{
-    return hr_json_object("rows", hr_json_list(n, speed_object, rows), NULL);
-}
-
 /* --- the compute roof --- */
 
 #define SECONDS 0.02
@@ -598,7 +593,9 @@ static enum hr_status report(struct train_bench *bench)
              bench->options[0].batch_size,
              hr_choices_of(&bench->options[0]).clock == HR_CLOCK_REAL ? "real time"
                                                                       : "virtual time");
-    return hr_publish(cli, title, speeds_json(bench->rows, bench->nrows));
+    return hr_publish(
+        cli, title,
+        hr_json_object("rows", hr_json_list(bench->nrows, speed_object, bench->rows), NULL));
 }
 
 static enum hr_status run_bench(struct train_bench *bench)

@@ -334,11 +334,6 @@ static void die_as_server(struct hr_serial *serial, size_t shard)
     serial->ranks[serial->shared->workers + shard].up = false;
 }
 
-static enum hr_status say_lost(size_t rank)
-{
-    return hr_fail(HR_E_LOST, "rank %zu: %s", rank, how);
-}
-
 enum hr_status hr_serial_die(struct hr_serial *serial, size_t rank)
 {
     HR_ASSERT(hr_serial_lives(serial, rank));
@@ -350,7 +345,7 @@ enum hr_status hr_serial_die(struct hr_serial *serial, size_t rank)
         die_as_server(serial, rank);
     serial->ranks[rank].up = false;
     serial->state[rank] = HR_DEAD;
-    return serial->shared->outlives ? HR_OK : say_lost(rank);
+    return serial->shared->outlives ? HR_OK : hr_fail(HR_E_LOST, "rank %zu: %s", rank, how);
 }
 
 enum hr_status hr_serial_notice(struct hr_serial *serial, size_t rank)

@@ -102,12 +102,6 @@ static enum hr_status virtual_arrive(struct hr_simulator *sim, size_t shard, siz
 
 /* --- a worker --- */
 
-/* Colocated, shard `rank` is the worker's. */
-static bool owns_shard(const struct hr_simulator *sim, size_t rank)
-{
-    return hr_owns_shard(sim->serial.shared, rank);
-}
-
 /* Its gradient, with what comes before it. */
 static int64_t took_ps(const struct hr_virtual_worker *own)
 {
@@ -209,7 +203,7 @@ static enum hr_status act(struct hr_simulator *sim, size_t rank)
     struct hr_serial *serial = &sim->serial;
     const enum hr_stand *state = &serial->state[rank];
     bool idle = false;
-    const bool serves = owns_shard(sim, rank) && sim->station[rank].busy;
+    const bool serves = hr_owns_shard(sim->serial.shared, rank) && sim->station[rank].busy;
     while (*state != HR_HAS && *state != HR_ARRIVED && !idle && !serves) {
         const bool asks = *state == HR_ASKED || *state == HR_ARRIVING;
         if (is_unanswered(sim, rank))
@@ -231,7 +225,7 @@ static enum hr_status virtual_look(struct hr_simulator *sim, size_t rank)
     if (sim->serial.state[rank] == HR_HAS)
         return HR_OK;
     HR_TRY(act(sim, rank));
-    return owns_shard(sim, rank) ? serve(sim, rank) : HR_OK;
+    return hr_owns_shard(sim->serial.shared, rank) ? serve(sim, rank) : HR_OK;
 }
 
 /* Let it act as far as it can, if it has no task; and then the shard that it owns. */
@@ -275,7 +269,7 @@ static enum hr_status virtual_served(struct hr_simulator *sim, size_t owner)
 {
     take(sim, owner);
     HR_TRY(serve(sim, owner));
-    return owns_shard(sim, owner) ? virtual_look(sim, owner) : HR_OK;
+    return hr_owns_shard(sim->serial.shared, owner) ? virtual_look(sim, owner) : HR_OK;
 }
 
 static const struct hr_losses *losses_of(const struct hr_simulator *sim)
