@@ -225,7 +225,7 @@ static enum hr_status open_data(struct hr_cli *cli, const struct hr_checkpoint *
 {
     const struct hr_option *row;
     const bool named = hr_cli_was_given(cli, "data");
-    const char *own = hr_reading_own(checkpoint);
+    const char *own = hr_saved_option(checkpoint, "data");
     for (size_t i = 0; (row = hr_data_option_at(i)) != NULL; i++)
         reading->given |= (unsigned)hr_cli_was_given(cli, row->name) << i;
     if (!named && own)

@@ -322,7 +322,7 @@ static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
     lay_out_own(shared, to);
     if (shared->snapshot.live && to->base)
         shared->snapshot.weights = hr_rows_memory(shared);
-    hr_record_place(&run->drive, hr_carve(to, "trace", hr_record_bytes(&run->drive)));
+    run->drive.record_tails = hr_carve(to, "trace", hr_record_bytes(&run->drive));
     lay_out_calibration(run, to);
     shared->segment = to->base;
     return HR_OK;

@@ -65,16 +65,11 @@ static struct line *line_of(const struct hr_shared_state *shared, size_t worker,
     return (struct line *)shared->stragglers + worker * HR_ARRIVALS + place;
 }
 
-static int64_t *costs_of(const struct hr_shared_state *shared, size_t waiter, size_t last)
+int64_t *hr_stragglers_cost(const struct hr_shared_state *shared, size_t waiter, size_t last)
 {
     unsigned char *rows = (unsigned char *)line_of(shared, shared->workers, 0);
     const size_t row = waiter % rows_of(shared->workers);
     return (int64_t *)(void *)(rows + row * row_bytes(shared->workers)) + last * HR_LATES;
-}
-
-const int64_t *hr_stragglers_cost(const struct hr_shared_state *shared, size_t waiter, size_t last)
-{
-    return costs_of(shared, waiter, last);
 }
 
 /* --- lines */
@@ -263,12 +258,13 @@ static uint32_t charge(struct hr_worker *worker, size_t last, const struct arriv
     }
     for (size_t i = 0; i <= HR_LATES && all_ns; i++) {
         const int64_t ns = (int64_t)((double)lost_ns * (double)part_ns[i] / (double)all_ns);
-        costs_of(worker->shared, worker->rank, cause[i] / HR_LATES)[cause[i] % HR_LATES] += ns;
+        hr_stragglers_cost(worker->shared, worker->rank,
+                           cause[i] / HR_LATES)[cause[i] % HR_LATES] += ns;
         left_ns -= ns;
     }
     /* What rounding leaves. */
-    costs_of(worker->shared, worker->rank, cause[most] / HR_LATES)[cause[most] % HR_LATES] +=
-        left_ns;
+    hr_stragglers_cost(worker->shared, worker->rank,
+                       cause[most] / HR_LATES)[cause[most] % HR_LATES] += left_ns;
     return cause[most];
 }
 

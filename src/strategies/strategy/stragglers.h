@@ -110,6 +110,6 @@ void hr_stragglers_leave(struct hr_worker *worker, int64_t now_ns);
 
 /* What worker `last` cost worker `waiter` (workers up to HR_STRAGGLER_ROWS; else all workers
  * together), (HR_LATES). After the run, or from the worker's own. */
-const int64_t *hr_stragglers_cost(const struct hr_shared_state *shared, size_t waiter, size_t last);
+int64_t *hr_stragglers_cost(const struct hr_shared_state *shared, size_t waiter, size_t last);
 
 #endif

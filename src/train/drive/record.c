@@ -47,11 +47,6 @@ size_t hr_record_bytes(const struct hr_drive *drive)
     return drive->job->options->record[0] ? hr_record_owners(drive) * tail_bytes(drive) : 0;
 }
 
-void hr_record_place(struct hr_drive *drive, void *memory)
-{
-    drive->record_tails = memory;
-}
-
 /* --- the launcher --- */
 
 /* All logs that are open; the first error. */

@@ -28,9 +28,8 @@ HR_CHECKED enum hr_status hr_record_end(struct hr_drive *drive);
 /* Drop a trace that was not ended; harmless without one. */
 void hr_record_abandon(struct hr_drive *drive);
 
-/* Of the segment, for their tails; where they are. 0: nothing is recorded. */
+/* Of the segment, for their tails (drive->record_tails). 0: nothing is recorded. */
 size_t hr_record_bytes(const struct hr_drive *drive);
-void hr_record_place(struct hr_drive *drive, void *memory);
 
 /* The log of one owner; NULL: nothing is recorded. */
 struct hr_trace_log *hr_record_log(const struct hr_drive *drive, size_t owner);

@@ -38,11 +38,6 @@ static bool is_given(const struct hr_reading *reading, const char *name)
     return reading->given >> row_of(name) & 1;
 }
 
-const char *hr_reading_own(const struct hr_checkpoint *checkpoint)
-{
-    return hr_saved_option(checkpoint, "data");
-}
-
 /* Somebody else may have written it. */
 static const char *kept_text(const struct hr_checkpoint *checkpoint, const struct hr_option *row)
 {
@@ -231,7 +226,7 @@ enum hr_status hr_reading_open(const struct hr_checkpoint *checkpoint, struct hr
                                struct hr_dataset *out)
 {
     const char *digest = hr_metadata_get(&checkpoint->trainer, "data");
-    const char *name = hr_reading_own(checkpoint);
+    const char *name = hr_saved_option(checkpoint, "data");
     struct hr_data_options options;
     HR_TRY(hr_reading_options(checkpoint, reading, &options));
     const enum hr_status status = open_data(checkpoint, reading->data, &options, out);

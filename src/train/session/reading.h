@@ -40,9 +40,6 @@ struct hr_reading {
 /* The options that are no defaults. */
 unsigned hr_reading_given(const struct hr_data_options *options);
 
-/* The name of its own data; NULL: it does not say it. */
-const char *hr_reading_own(const struct hr_checkpoint *checkpoint);
-
 /* How to read the data. */
 HR_CHECKED enum hr_status hr_reading_options(const struct hr_checkpoint *checkpoint,
                                              const struct hr_reading *reading,

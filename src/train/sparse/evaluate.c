@@ -239,7 +239,7 @@ static enum hr_status evaluate(struct hr_sparse_run *run, const struct hr_checkp
     HR_TRY(open_problem(checkpoint, model, dataset, &run->problem));
     HR_TRY(scale_target(run, checkpoint, dataset));
     HR_TRY(take_memory(run));
-    HR_TRY(hr_sparse_load_weights(checkpoint, run));
+    HR_TRY(hr_sparse_load_weights(checkpoint, "", run));
     measure(run, &point);
     out->test_loss = point.test_loss;
     out->test_accuracy = point.test_accuracy;

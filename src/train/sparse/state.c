@@ -183,9 +183,8 @@ static enum hr_status find_matrix(const struct hr_checkpoint *checkpoint, const 
                    shape.more_columns ? " or more" : "");
 }
 
-/* Those of the model's file; with a prefix, of the trainer's. */
-static enum hr_status load_weights(const struct hr_checkpoint *checkpoint, const char *prefix,
-                                   struct hr_sparse_run *run)
+enum hr_status hr_sparse_load_weights(const struct hr_checkpoint *checkpoint, const char *prefix,
+                                      struct hr_sparse_run *run)
 {
     const struct hr_sparse_problem *p = &run->problem;
     const struct hr_tensor *weights, *users, *items;
@@ -207,18 +206,12 @@ static enum hr_status load_weights(const struct hr_checkpoint *checkpoint, const
     return HR_OK;
 }
 
-enum hr_status hr_sparse_load_weights(const struct hr_checkpoint *checkpoint,
-                                      struct hr_sparse_run *run)
-{
-    return load_weights(checkpoint, "", run);
-}
-
 enum hr_status hr_sparse_init_weights(struct hr_sparse_run *run)
 {
     struct hr_checkpoint checkpoint = {0};
     enum hr_status status = hr_saved_read(run->options.init_weights, &checkpoint);
     if (status == HR_OK)
-        status = hr_sparse_load_weights(&checkpoint, run);
+        status = hr_sparse_load_weights(&checkpoint, "", run);
     if (status == HR_OK)
         status = hr_class_names_compare(&checkpoint, run->dataset);
     if (status == HR_OK)
@@ -311,11 +304,11 @@ static enum hr_status restore_weights(struct hr_sparse_run *run,
 {
     const bool ended = has(run, checkpoint, last_prefix);
     if (run->best.kept && (ended || has(run, checkpoint, best_prefix))) {
-        HR_TRY(load_weights(checkpoint, ended ? "" : best_prefix, run));
+        HR_TRY(hr_sparse_load_weights(checkpoint, ended ? "" : best_prefix, run));
         hr_sparse_copy_weights(run, hr_best_weights_next(&run->best));
         hr_best_weights_done(&run->best);
     }
-    return load_weights(checkpoint, ended ? last_prefix : "", run);
+    return hr_sparse_load_weights(checkpoint, ended ? last_prefix : "", run);
 }
 
 enum hr_status hr_sparse_restore(struct hr_sparse_run *run, const struct hr_checkpoint *checkpoint)

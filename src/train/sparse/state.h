@@ -32,9 +32,10 @@ HR_CHECKED enum hr_status hr_sparse_restore(struct hr_sparse_run *run,
                                             const struct hr_checkpoint *checkpoint);
 /* The weights of options.init_weights. HR_E_USAGE: the solver has no use for them. */
 HR_CHECKED enum hr_status hr_sparse_init_weights(struct hr_sparse_run *run);
-/* The weights of a file alone, without features that the data lack. */
+/* The weights of the model's file alone; with a prefix, of the trainer's. Without features that the
+ * data lack. */
 HR_CHECKED enum hr_status hr_sparse_load_weights(const struct hr_checkpoint *checkpoint,
-                                                 struct hr_sparse_run *run);
+                                                 const char *prefix, struct hr_sparse_run *run);
 
 /* XXH3-128 of the weights, by feature. Call it after all ranks have ended. */
 HR_CHECKED enum hr_status hr_sparse_digest(const struct hr_sparse_run *run, char out[33]);
