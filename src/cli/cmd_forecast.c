@@ -87,21 +87,6 @@ static enum hr_status add_entry(const struct hr_cli *cli, char *entry, struct hr
     return HR_OK;
 }
 
-/* An option for all rows has to mean something in one of them. */
-static enum hr_status check_shared(const struct hr_cli *cli, const struct hr_forecast *forecast)
-{
-    static struct hr_cli one;
-    for (size_t option = 0; option < HR_CLI_OPTIONS; option++) {
-        enum hr_status status = HR_E_USAGE;
-        memset(one.given, 0, sizeof one.given);
-        one.given[option] = cli->given[option];
-        for (size_t i = 0; i < forecast->n && status != HR_OK; i++)
-            status = hr_meaning_check(&one, &forecast->rows[i].options);
-        HR_TRY(status);
-    }
-    return HR_OK;
-}
-
 static enum hr_status plan_rows(const struct hr_cli *cli, struct hr_forecast *forecast)
 {
     char list[sizeof cli->strategies];
@@ -112,7 +97,8 @@ static enum hr_status plan_rows(const struct hr_cli *cli, struct hr_forecast *fo
         HR_TRY(hr_entry_cut(&rest, ',', &entry));
         HR_TRY(add_entry(cli, entry, forecast));
     }
-    return check_shared(cli, forecast);
+    return hr_meaning_check_some(cli, &forecast->rows->options, forecast->n,
+                                 sizeof *forecast->rows);
 }
 
 /* --- results --- */

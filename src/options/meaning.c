@@ -231,8 +231,8 @@ enum hr_status hr_meaning_check(const struct hr_cli *cli, const struct hr_train_
     return hr_meaning_check_link(cli, o->topology);
 }
 
-enum hr_status hr_meaning_check_some(const struct hr_cli *cli, const struct hr_train_options *runs,
-                                     size_t n)
+enum hr_status hr_meaning_check_some(const struct hr_cli *cli, const struct hr_train_options *first,
+                                     size_t n, size_t bytes)
 {
     static struct hr_cli one;
     for (size_t option = 0; option < HR_CLI_OPTIONS; option++) {
@@ -240,7 +240,9 @@ enum hr_status hr_meaning_check_some(const struct hr_cli *cli, const struct hr_t
         memset(one.given, 0, sizeof one.given);
         one.given[option] = cli->given[option];
         for (size_t i = 0; i < n && status != HR_OK; i++)
-            status = hr_meaning_check(&one, &runs[i]);
+            status = hr_meaning_check(
+                &one,
+                (const struct hr_train_options *)(const void *)((const char *)first + i * bytes));
         HR_TRY(status);
     }
     return HR_OK;

@@ -15,9 +15,11 @@
 HR_CHECKED enum hr_status hr_meaning_check(const struct hr_cli *cli,
                                            const struct hr_train_options *o);
 
-/* Does each option that was given mean something in one of these (n) runs at least? */
+/* Does each option that was given mean something in one of n runs at least? The options of the
+ * first; from those of one to the next are so many bytes. */
 HR_CHECKED enum hr_status hr_meaning_check_some(const struct hr_cli *cli,
-                                                const struct hr_train_options *runs, size_t n);
+                                                const struct hr_train_options *first, size_t n,
+                                                size_t bytes);
 
 /* Would a run of these options obey this one, whatever its value? Asked of its strategy, optimizer
  * and model, and of the options that it goes with. */

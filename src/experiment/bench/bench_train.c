@@ -438,7 +438,7 @@ static enum hr_status plan_rows(struct train_bench *bench)
             HR_TRY(add_row(bench, bench->models[m], k));
     for (size_t i = 0; i < bench->nrows; i++)
         HR_TRY(count_madds(bench, &bench->options[i], &bench->rows[i]));
-    return hr_meaning_check_some(bench->cli, bench->options, bench->nrows);
+    return hr_meaning_check_some(bench->cli, bench->options, bench->nrows, sizeof *bench->options);
 }
 
 /* --- measuring --- */

@@ -23,7 +23,7 @@ struct repetition {
 /* An option for all runs has to mean something in one of them. */
 static enum hr_status check_shared(const struct hr_cli *cli, const struct hr_compare_runs *runs)
 {
-    HR_TRY(hr_meaning_check_some(cli, runs->options, runs->per_seed));
+    HR_TRY(hr_meaning_check_some(cli, runs->options, runs->per_seed, sizeof *runs->options));
     return hr_timeline_check(cli);
 }
 

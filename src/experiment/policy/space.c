@@ -127,7 +127,7 @@ enum hr_status hr_policy_space_read(const struct hr_cli *cli, struct hr_policy_s
     for (size_t k = 0; k < space->points; k++)
         HR_TRY(add_policy(&all, k, space));
     say_left_out(&all, space);
-    return hr_meaning_check_some(cli, space->options, space->n);
+    return hr_meaning_check_some(cli, space->options, space->n, sizeof *space->options);
 }
 
 /* --- what cannot be --- */
