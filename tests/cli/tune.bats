@@ -187,7 +187,7 @@ END
 
 @test "the whole cost of a bare one is said before the first trial, and not gone beyond" {
   hogring compare --clock virtual --workers 3 "${both[@]}" --epochs 1 --model softmax --tune --json "$TMP/out.json" >/dev/null 2>"$TMP/stderr"
-  most=$(sed -n 's/.*: trials of \([0-9,]*\) samples at most.*/\1/p' "$TMP/stderr" | tr -d ,)
+  most=$(sed -n 's/.*: trials take at most \([0-9,]*\) samples.*/\1/p' "$TMP/stderr" | tr -d ,)
   [ "$(json "$TMP/out.json" "sum(t['budget'] for e in d['tuning']['entries'] for t in e['trials']) <= $most")" = True ]
   hogring compare "${own[@]}" "${both[@]}" --epochs 1 --batch-size 256 --model softmax --tune 2>/dev/null >"$TMP/stdout"
   grep -q "^! few updates in the shortest trials, .*: allreduce [0-9]*[,;]" "$TMP/stdout"

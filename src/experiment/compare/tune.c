@@ -462,7 +462,7 @@ static void say_cost(const struct hr_cli *cli, const struct hr_tuning *tuning)
     for (size_t a = 0; a < tuning->noptions; a++)
         hr_append(what, sizeof what, "%s%s", a ? ", " : "", tuning->option[a]);
     hr_log(HR_LOG_INFO,
-           "tuning %s for each strategy: trials of %s %s at most, as long as %.3g runs", what,
+           "tuning %s for each strategy: trials take at most %s %s, as many as %.3g runs", what,
            hr_human_count(text, (uint64_t)most), tuning->unit, most / tuning->longest);
 }
 
