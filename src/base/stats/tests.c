@@ -266,10 +266,10 @@ struct hr_interval hr_wilson_interval(double fraction, double n)
                                 fraction < 1 ? fmin(1, middle + half) : 1};
 }
 
-struct hr_interval hr_mean_interval(const struct hr_spread *spread, double p)
+struct hr_interval hr_mean_interval(const struct hr_spread *spread, double level)
 {
     const double n = (double)spread->n;
-    const double half = hr_student_quantile(p, n - 1) * spread->sd / sqrt(n);
+    const double half = hr_student_quantile((1 + level) / 2, n - 1) * spread->sd / sqrt(n);
     return (struct hr_interval){spread->mean - half, spread->mean + half};
 }
 

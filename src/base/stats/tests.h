@@ -67,8 +67,9 @@ struct hr_interval {
 /* Wilson's 95 % interval for a fraction that was `fraction` of n trials; n > 0. */
 struct hr_interval hr_wilson_interval(double fraction, double n);
 
-/* Student's, of the mean of n >= 2 normal values: on each side the chance 1 - p is left out. */
-struct hr_interval hr_mean_interval(const struct hr_spread *spread, double p);
+/* Student's, of the mean of n >= 2 normal values, which it covers with the chance `level` (0.95):
+ * on each side half of the rest is left out. */
+struct hr_interval hr_mean_interval(const struct hr_spread *spread, double level);
 
 /* --- paired --- */
 

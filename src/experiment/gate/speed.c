@@ -14,7 +14,7 @@ struct hr_gate_ratio hr_gate_ratio_of(const double *log_ratio, size_t n, double 
     if (n < 2)
         return ratio;
     const struct hr_spread spread = hr_spread_of(log_ratio, n);
-    const struct hr_interval logs = hr_mean_interval(&spread, 1 - level);
+    const struct hr_interval logs = hr_mean_interval(&spread, 1 - 2 * level);
     ratio.mean = exp(spread.mean);
     ratio.interval = (struct hr_interval){exp(logs.low), exp(logs.high)};
     ratio.slower = ratio.interval.low > 1 + slower;

@@ -307,7 +307,7 @@ static void sum_up(const struct hr_policy_search *search, struct hr_finalist *fi
     finalist->interval = (struct hr_interval){NAN, NAN};
     if (finalist->reached < n || n < 2)
         return;
-    const struct hr_interval logs = hr_mean_interval(&spread, 0.975);
+    const struct hr_interval logs = hr_mean_interval(&spread, 0.95);
     finalist->interval = (struct hr_interval){exp(logs.low), exp(logs.high)};
 }
 

@@ -82,7 +82,7 @@ static void a_mean_has_students_interval(void **state)
     (void)state;
     const double values[] = {1, 2, 4, 5};
     const struct hr_spread spread = hr_spread_of(values, 4);
-    const struct hr_interval interval = hr_mean_interval(&spread, 0.975);
+    const struct hr_interval interval = hr_mean_interval(&spread, 0.95);
     CHECK_NEAR(interval.high, 3 + 3.182446305284263 * sqrt(10 / 3.0) / 2, 1e-9, 0);
     CHECK_NEAR(interval.low + interval.high, 6, 1e-12, 0);
 }
