@@ -301,9 +301,10 @@ static void add_effect(struct hr_paired *paired, double t)
     const double root = sqrt((double)paired->n), df = (double)paired->n - 1;
     if (paired->n < 3)
         return;
-    paired->effect = unbiased(df) * paired->difference / paired->sd;
-    paired->of_effect.low = hr_noncentral_t_delta(t, df, 1 - outside / 2) / root;
-    paired->of_effect.high = hr_noncentral_t_delta(t, df, outside / 2) / root;
+    const double factor = unbiased(df);
+    paired->effect = factor * paired->difference / paired->sd;
+    paired->of_effect.low = factor * hr_noncentral_t_delta(t, df, 1 - outside / 2) / root;
+    paired->of_effect.high = factor * hr_noncentral_t_delta(t, df, outside / 2) / root;
 }
 
 static struct hr_spread of_differences(const double *a, const double *b, size_t n)

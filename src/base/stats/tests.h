@@ -84,9 +84,9 @@ struct hr_interval hr_mean_interval(const struct hr_spread *spread, double level
  * therefore taken to vary by half a step at least (`step`; 0: no steps are known, and without
  * spread there is no scale for a difference: p is 1, its interval all numbers).
  *
- * The effect is the difference in standard deviations of the differences (Cohen's d_z), freed of
- * its bias for small n by Hedges' factor; its interval is that of the noncentral t. For n = 2 it
- * is not known (NaN).
+ * The effect is the difference in standard deviations of the differences (Cohen's d_z). Its
+ * interval is that of the noncentral t. Both are freed of their bias for small n by Hedges'
+ * factor. For n = 2 they are not known (NaN).
  *
  * Source: L. V. Hedges, "Distribution theory for Glass's estimator of effect size and related
  *     estimators", Journal of Educational Statistics 6, 1981.
@@ -100,8 +100,8 @@ struct hr_paired {
     double difference, sd;        /* mean of a - b, and deviation with the floor of the step */
     struct hr_interval interval;  /* 95 %, of the difference */
     double p;                     /* two-sided, that the difference is 0; 1 for n < 2 */
-    double effect;                /* difference / sd, Hedges' */
-    struct hr_interval of_effect; /* 95 % */
+    double effect;                /* difference / sd, times Hedges' factor */
+    struct hr_interval of_effect; /* 95 %, times the same factor */
 };
 
 /* Of n pairs a[i], b[i], all finite. */
