@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/median.h"
 #include "report/report.h"
 #include "report/human.h"
 #include "terminal/output.h"
@@ -247,20 +248,23 @@ static void adjust_margins(struct hr_family *family, const struct hr_family_requ
         at(family, list[i].a, list[i].b)->not_worse_p = list[i].p;
 }
 
-/* Before twins have copies: each test counts once. */
-static void measure_spread(struct hr_family *family)
+/* Before twins have copies: each test counts once. False: no pair is of that kind. sd: room for a
+ * deviation a pair. */
+static bool measure_spread(struct hr_family *family, bool significant, double *sd)
 {
-    double squares = 0, n = 0;
-    for (size_t i = 0; i < family->groups * family->groups; i++) {
-        const struct hr_paired *test = &family->pair[i].test;
-        if (family->pair[i].state != HR_PAIR_TESTED || !(test->sd > 0))
-            continue;
-        squares += test->sd * test->sd;
-        n++;
-        if (!family->least_pairs || test->n < family->least_pairs)
-            family->least_pairs = test->n;
-    }
-    family->spread = n > 0 ? sqrt(squares / n) : 0;
+    size_t n = 0;
+    for (size_t a = 0; a < family->groups; a++)
+        for (size_t b = a + 1; b < family->groups; b++) {
+            const struct hr_pair *pair = at(family, a, b);
+            if (pair->state != HR_PAIR_TESTED || !(pair->test.sd > 0) ||
+                (pair->p < HR_VERDICT_LEVEL) != significant)
+                continue;
+            sd[n++] = pair->test.sd;
+            if (!family->least_pairs || pair->test.n < family->least_pairs)
+                family->least_pairs = pair->test.n;
+        }
+    family->spread = n ? hr_median(sd, n) : 0;
+    return n > 0;
 }
 
 /* What holds for the first of its kind holds for all. */
@@ -279,9 +283,11 @@ enum hr_status hr_family_make(struct hr_family *family, const struct hr_family_r
 {
     const size_t n = request->groups;
     struct hr_comparison *list = calloc(n * n + 1, sizeof *list);
+    double *sd = calloc(n * n + 1, sizeof *sd);
     *family = (struct hr_family){.groups = n, .pair = calloc(n * n + 1, sizeof *family->pair)};
-    if (!list || !family->pair) {
+    if (!list || !sd || !family->pair) {
         free(list);
+        free(sd);
         hr_family_free(family);
         return hr_fail(HR_E_NOMEM, "no memory to compare %zu strategies", n);
     }
@@ -291,9 +297,11 @@ enum hr_status hr_family_make(struct hr_family *family, const struct hr_family_r
     adjust(family, list, family->tests);
     if (request->margin > 0)
         adjust_margins(family, request, list, family->tests);
-    measure_spread(family);
+    if (!measure_spread(family, false, sd))
+        measure_spread(family, true, sd);
     copy_to_twins(family, request->twin);
     free(list);
+    free(sd);
     return HR_OK;
 }
 

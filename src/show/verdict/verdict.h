@@ -89,7 +89,8 @@ typedef bool (*hr_pair_fn)(const void *arg, size_t a, size_t b, struct hr_pair *
 struct hr_family {
     size_t groups, tests; /* tests: pairs that were tested, identical strategies counted once */
     struct hr_pair *pair; /* (groups, groups) owned: [a * groups + b], and mirrored */
-    double spread; /* of differences: root mean square over the tests that have any; 0: none has */
+    double spread; /* of differences: median deviation of the tests that are not significant (of
+                      all, where all are) and have any; 0: none has */
     size_t least_pairs; /* of runs, in one of those tests */
 };
 
@@ -116,10 +117,11 @@ static inline const struct hr_pair *hr_family_pair(const struct hr_family *famil
 /* Is a different from b by more than chance, and a's figure the higher one? */
 bool hr_family_higher(const struct hr_family *family, size_t a, size_t b);
 
-/* What the pairs that were tested say of the spread. Differences have the deviation `spread` (root
- * of the mean square); with `pairs` seeds (the least of any pair) those under `difference` are
- * found with 80 % power at the level over all tests; `more` seeds find `aim`. 0 pairs: nothing is
- * known. */
+/* What the pairs that are not significant may have missed. Their differences have the deviation
+ * `spread` (of the median pair: one entry that is wide or learned nothing says nothing of how
+ * finely the others are told apart); with `pairs` seeds (the least of any of them) a difference of
+ * `difference` is found with 80 % power at the level over all tests; `more` seeds find `aim`.
+ * 0 pairs: nothing is known. */
 struct hr_family_power {
     size_t pairs, more;
     double spread, difference, aim;

@@ -57,7 +57,7 @@ static void margins_are_corrected_for_as_many_tests_as_pairs(void **state)
     hr_family_free(&family);
 }
 
-static void power_is_of_the_mean_spread_and_all_pairs(void **state)
+static void power_is_of_the_spread_and_all_pairs(void **state)
 {
     (void)state;
     static const size_t alone[] = {0, 1, 2, 3};
@@ -72,27 +72,56 @@ static void power_is_of_the_mean_spread_and_all_pairs(void **state)
     hr_family_free(&family);
 }
 
+/* Means and deviations of the last group of four; those of the others are 0 and 1. */
+struct last {
+    double mean, deviation;
+};
+
+static bool test_last(const void *arg, size_t a, size_t b, struct hr_pair *pair)
+{
+    static const double shape[4][4] = {{-1, 0, 1, 0}, {0, 1, 0, -1}, {2, -1, -1, 0}, {0, 0, -1, 1}};
+    const struct last *last = arg;
+    double x[2][4];
+    for (size_t i = 0; i < 4; i++)
+        for (size_t side = 0; side < 2; side++) {
+            const size_t g = side ? b : a;
+            x[side][i] = (g == 3 ? last->mean : 0) + shape[g][i] * (g == 3 ? last->deviation : 1);
+        }
+    pair->test = hr_paired_test(x[0], x[1], 4, 0);
+    return true;
+}
+
+static struct hr_family_power power_beside(struct last last, const size_t twin[4])
+{
+    struct hr_family family;
+    const struct hr_family_request request = {
+        .groups = 4, .twin = twin, .test = test_last, .arg = &last};
+    assert_int_equal(hr_family_make(&family, &request), HR_OK);
+    const struct hr_family_power power = hr_family_power(&family, 1);
+    hr_family_free(&family);
+    return power;
+}
+
+/* One that is far below all others, and wide, is told from them: it says nothing of how finely
+ * they are told apart. */
+static void an_entry_that_learned_nothing_does_not_spoil_the_power(void **state)
+{
+    (void)state;
+    static const size_t alone[] = {0, 1, 2, 3};
+    const struct hr_family_power good = power_beside((struct last){0, 1}, alone),
+                                 bad = power_beside((struct last){-1000, 20}, alone),
+                                 wide = power_beside((struct last){0, 20}, alone);
+    CHECK_NEAR(bad.spread, sqrt(10 / 3.0), 1e-12, 0); /* the middle of 4, 10 and 14, of 3 */
+    assert_true(bad.more <= 2 * good.more);
+    assert_true(wide.spread > 4 * good.spread); /* half of the pairs are: none of them is told */
+}
+
 static void a_spread_counts_each_test_once(void **state)
 {
     (void)state;
-    static const size_t twins[] = {0, 1, 1, 1};
-    struct hr_family one, four;
-    const struct hr_family_request request = {.groups = 2, .twin = twins, .test = test},
-                                   more = {.groups = 4, .twin = twins, .test = test};
-    assert_int_equal(hr_family_make(&one, &request), HR_OK);
-    assert_int_equal(hr_family_make(&four, &more), HR_OK);
-    CHECK_NEAR(four.spread, one.spread, 1e-15, 0);
-    static const size_t alone[] = {0, 1, 2, 2};
-    const struct hr_family_request three = {.groups = 4, .twin = alone, .test = test};
-    double squares = 0;
-    hr_family_free(&four);
-    assert_int_equal(hr_family_make(&four, &three), HR_OK);
-    for (size_t a = 0; a < 3; a++)
-        for (size_t b = a + 1; b < 3; b++)
-            squares += pow(hr_family_pair(&four, a, b)->test.sd, 2);
-    CHECK_NEAR(hr_family_power(&four, 0).spread, sqrt(squares / 3), 1e-12, 0);
-    hr_family_free(&one);
-    hr_family_free(&four);
+    static const size_t twins[] = {0, 1, 2, 2}, more[] = {0, 1, 1, 1};
+    CHECK_NEAR(power_beside((struct last){0, 1}, more).spread, sqrt(4 / 3.0), 1e-12, 0);
+    CHECK_NEAR(power_beside((struct last){0, 1}, twins).spread, sqrt(10 / 3.0), 1e-12, 0);
 }
 
 static void seeds_that_both_have_are_paired(void **state)
@@ -116,7 +145,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(holm_counts_identical_groups_once),
         cmocka_unit_test(margins_are_corrected_for_as_many_tests_as_pairs),
-        cmocka_unit_test(power_is_of_the_mean_spread_and_all_pairs),
+        cmocka_unit_test(power_is_of_the_spread_and_all_pairs),
+        cmocka_unit_test(an_entry_that_learned_nothing_does_not_spoil_the_power),
         cmocka_unit_test(a_spread_counts_each_test_once),
         cmocka_unit_test(seeds_that_both_have_are_paired),
     };
