@@ -32,70 +32,36 @@ size_t hr_histogram_quantile(const uint64_t *counts, size_t n, double q)
     return 0;
 }
 
-/* The workers' counters, copied from the segment to the result: sums, staleness by worker and by
- * key, shares of time, who was waited for. */
-/* A histogram: a worker's, a key's, or that of all updates. */
-struct source {
-    const uint64_t *own;
-    const struct hr_staleness_counts *shared; /* own is NULL */
-};
+/* --- the workers' counters, copied from the segment to the result: staleness by worker and by key,
+ * sums, shares of time, who was waited for --- */
 
-static uint64_t count_at(struct source source, size_t bucket)
-{
-    return source.own ? source.own[bucket] : hr_atom64_load_relaxed(&source.shared->bucket[bucket]);
-}
-
-/* Buckets up to the last that is not empty. */
-static size_t length_of(struct source source)
-{
-    size_t n = HR_STALENESS_BUCKETS;
-    while (n > 0 && count_at(source, n - 1) == 0)
-        n--;
-    return n;
-}
-
-static struct source source_of(const struct hr_run *run, size_t part)
+/* The staleness of a worker, or of a key (of all updates where nobody counts it apart), and its
+ * histogram up to the last bucket that is not empty. */
+static struct hr_staleness read_part(const struct hr_run *run, size_t part,
+                                     uint64_t bucket[HR_STALENESS_BUCKETS])
 {
     const struct hr_shared_state *shared = &run->shared;
-    if (part < shared->workers)
-        return (struct source){.own = shared->stats[part].stale.bucket};
-    const struct hr_staleness_counts *key = hr_staleness_of_key(shared, part - shared->workers);
-    return key ? (struct source){.shared = key} : (struct source){.own = run->result->stale};
-}
-
-static struct hr_staleness part_of(const struct hr_run *run, size_t part)
-{
-    const struct hr_shared_state *shared = &run->shared;
-    const struct hr_run_result *result = run->result;
-    if (part < shared->workers) {
-        const struct hr_stale *stale = &shared->stats[part].stale;
-        return (struct hr_staleness){
-            .updates = stale->updates, .sum = stale->sum, .max = stale->max};
-    }
-    const size_t key = part - shared->workers;
-    const struct hr_staleness_counts *counts = hr_staleness_of_key(shared, key);
+    const struct hr_run_result *all = run->result;
     struct hr_staleness out = {
-        .updates = result->stale_updates, .sum = result->stale_sum, .max = result->stale_max};
-    if (counts) {
-        out.updates = hr_atom64_load_relaxed(&counts->updates);
-        out.sum = hr_atom64_load_relaxed(&counts->sum);
-        out.max = hr_atom64_load_relaxed(&counts->max);
+        .updates = all->stale_updates, .sum = all->stale_sum, .max = all->stale_max};
+    memcpy(bucket, all->stale, sizeof all->stale);
+    if (part < shared->workers) {
+        const struct hr_stale *own = &shared->stats[part].stale;
+        out = (struct hr_staleness){.updates = own->updates, .sum = own->sum, .max = own->max};
+        memcpy(bucket, own->bucket, sizeof own->bucket);
+    } else {
+        const size_t key = part - shared->workers;
+        const struct hr_staleness_counts *own = hr_staleness_of_key(shared, key);
+        for (size_t i = 0; own && i < HR_STALENESS_BUCKETS; i++)
+            bucket[i] = hr_atom64_load_relaxed(&own->bucket[i]);
+        out.updates = own ? hr_atom64_load_relaxed(&own->updates) : out.updates;
+        out.sum = own ? hr_atom64_load_relaxed(&own->sum) : out.sum;
+        out.max = own ? hr_atom64_load_relaxed(&own->max) : out.max;
+        snprintf(out.name, sizeof out.name, "%s", hr_model_tensor(run->job.model, key)->name);
     }
-    snprintf(out.name, sizeof out.name, "%s", hr_model_tensor(run->job.model, key)->name);
+    for (out.n = HR_STALENESS_BUCKETS; out.n > 0 && bucket[out.n - 1] == 0;)
+        out.n--;
     return out;
-}
-
-static enum hr_status take_room(const struct hr_run *run, size_t parts)
-{
-    struct hr_run_result *result = run->result;
-    size_t counts = 0;
-    for (size_t i = 0; i < parts; i++)
-        counts += length_of(source_of(run, i));
-    result->stale_parts = calloc(parts, sizeof *result->stale_parts);
-    result->stale_counts = calloc(counts, sizeof *result->stale_counts);
-    if (!result->stale_parts || !result->stale_counts)
-        return hr_fail(HR_E_NOMEM, "no memory for the staleness of %zu workers and keys", parts);
-    return HR_OK;
 }
 
 /* Staleness by worker and by key; the totals are in the result. */
@@ -103,16 +69,23 @@ static enum hr_status account_staleness(struct hr_run *run)
 {
     struct hr_run_result *result = run->result;
     const size_t keys = run->shared.optimizer.nsegments, parts = run->shared.workers + keys;
+    uint64_t bucket[HR_STALENESS_BUCKETS];
     if (result->stale_updates == 0)
         return HR_OK;
-    HR_TRY(take_room(run, parts));
+    result->stale_parts = calloc(parts, sizeof *result->stale_parts);
+    if (!result->stale_parts)
+        return hr_fail(HR_E_NOMEM, "no memory for the staleness of %zu workers and keys", parts);
     for (size_t i = 0; i < parts; i++) {
         struct hr_staleness *part = &result->stale_parts[i];
-        *part = part_of(run, i);
+        *part = read_part(run, i, bucket);
         part->first = result->nstale_counts;
-        part->n = length_of(source_of(run, i));
-        for (size_t bucket = 0; bucket < part->n; bucket++)
-            result->stale_counts[result->nstale_counts++] = count_at(source_of(run, i), bucket);
+        result->nstale_counts += part->n;
+        uint64_t *counts =
+            realloc(result->stale_counts, (result->nstale_counts + 1) * sizeof *counts);
+        if (!counts)
+            return hr_fail(HR_E_NOMEM, "no memory for %zu counts of staleness", part->n);
+        memcpy(counts + part->first, bucket, part->n * sizeof *counts);
+        result->stale_counts = counts;
     }
     result->nstale_workers = run->shared.workers;
     result->nstale_keys = keys;
