@@ -37,12 +37,6 @@ static size_t width_of(const struct hr_cuts *cuts)
     return cuts->values ? PAST_VALUES : PAST_CLASSES;
 }
 
-/* How many doubles the curve takes at the current cut. */
-static size_t past_numbers(const struct hr_cuts *cuts)
-{
-    return width_of(cuts) * points_of(cuts);
-}
-
 static void write_point(const struct hr_curve_point *p, bool values, double *row)
 {
     row[0] = (double)p->samples;
@@ -208,25 +202,18 @@ static enum hr_status step_digests_check(uint64_t every, uint64_t steps, size_t 
                    every, steps / every, tensors, MOST_DIGESTS, steps / most + 1);
 }
 
-static struct hr_step_digest *append(struct hr_step_digests *digests)
+static enum hr_status add(struct hr_step_digests *digests, uint64_t step, const char *part,
+                          const void *data, size_t bytes)
 {
     if (digests->n == digests->room) {
         const size_t room = digests->room ? 2 * digests->room : 256;
         struct hr_step_digest *list = realloc(digests->list, room * sizeof *list);
         if (!list)
-            return NULL;
+            return hr_fail(HR_E_NOMEM, "no memory for %zu digests", room);
         digests->list = list;
         digests->room = room;
     }
-    return &digests->list[digests->n++];
-}
-
-static enum hr_status add(struct hr_step_digests *digests, uint64_t step, const char *part,
-                          const void *data, size_t bytes)
-{
-    struct hr_step_digest *digest = append(digests);
-    if (!digest)
-        return hr_fail(HR_E_NOMEM, "no memory for %zu digests", digests->n + 1);
+    struct hr_step_digest *digest = &digests->list[digests->n++];
     *digest = (struct hr_step_digest){.step = step, .digest = hr_digest64(data, bytes)};
     snprintf(digest->part, sizeof digest->part, "%s", part);
     return HR_OK;
@@ -318,7 +305,7 @@ static enum hr_status take_room(const struct hr_saver *saver, struct hr_saving *
     const size_t of_trainer = TRAINER_METADATA + hr_saved_options_entries() + saver->metadata;
     taken->tensors = calloc(2 * saver->tensors + PAST_TENSORS, sizeof *taken->tensors);
     taken->metadata = calloc(of_model + of_trainer, sizeof *taken->metadata);
-    taken->curve = calloc(past_numbers(saver->cuts) + 1, sizeof *taken->curve);
+    taken->curve = calloc(width_of(saver->cuts) * points_of(saver->cuts) + 1, sizeof *taken->curve);
     if (!taken->tensors || !taken->metadata || !taken->curve)
         return hr_fail(HR_E_NOMEM, "no memory to describe a checkpoint");
     taken->checkpoint.step = hr_cut_step(saver->cuts);
