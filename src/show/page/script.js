@@ -740,8 +740,10 @@
   function againstBest() {
     const best = text(comparison, 'best'), metric = text(comparison, 'metric'), found = new Map();
     const f = metric === 'accuracy' ? 100 : 1;
-    const sign = x =>
-      `${x > 0 ? '+' : ''}${f > 1 && Math.abs(x) < 1e6 ? x.toFixed(2) : figures(x, 3)}`;
+    const sign = x => {
+      const t = f > 1 && Math.abs(x) < 1e6 ? x.toFixed(2) : figures(x, 3);
+      return (+t > 0 ? '+' : '') + t.replace(/^-(?=[0.]+$)/, '');
+    };
     for (const t of list(comparison, 'comparisons')) {
       const a = text(t, 'a'), b = text(t, 'b'), x = number(t, 'difference');
       const turn = b === best ? 1 : a === best ? -1 : 0;
