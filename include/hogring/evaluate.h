@@ -27,9 +27,11 @@ struct hr_evaluation {
         struct hr_fit fit;
     } * target;             /* (targets) owned: of each; NULL of sparse models */
     size_t count, noutputs; /* samples of the test split (mf: ratings), outputs of the network */
-    float *outputs;         /* (count, noutputs) what the last layer gave; values as they are
-                               predicted, in the targets' own units; of sparse models w.x; owned.
-                               Of text there are losses alone: outputs, labels, answers are NULL */
+    float *outputs;         /* (count, noutputs) what the last layer gave, of sparse models w.x;
+                               owned. Of text there are losses alone: outputs, labels, answers are
+                               NULL */
+    double *values;         /* (count, noutputs) in place of outputs, where no class but values are
+                               predicted: in the targets' own units, ratings; owned; else NULL */
     size_t classes;         /* that the model tells apart; 0: of sparse models, and of text */
     char **class_names;     /* (classes) owned; NULL: "0", "1", ... */
     uint32_t *labels;       /* (count) of the samples, as the model numbers its classes; owned */

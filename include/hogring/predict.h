@@ -38,7 +38,8 @@ struct hr_prediction {
                            with --missing drop, and rows with a hole); else NULL; owned */
     char **files;       /* (count) of pictures: where each is, owned; else NULL */
     size_t ncolumns;    /* numbers of a sample */
-    float *columns;     /* (count, ncolumns), owned */
+    float *columns;     /* (count, ncolumns), owned; NULL where the kind is values */
+    double *values;     /* (count, ncolumns), owned; NULL where it is not */
     char **names;       /* (ncolumns) of the columns: classes', or "score", "rating"; owned */
     size_t classes;     /* 0 where the kind is values */
     char **class_names; /* (classes) owned: "0", "1", ... where they have no names */
@@ -88,8 +89,11 @@ const void *hr_predictor_tensor(const struct hr_predictor *predictor, size_t num
 /* data: as for hr_predict, but rows with a hole are refused: what it gives has no row numbers. What
  * the call before gave is gone, also on error. */
 enum hr_status hr_predictor_run(struct hr_predictor *predictor, const char *data);
-/* What it gave, valid until the next call or the end: (samples, columns); NULL: there was none */
+/* What it gave, valid until the next call or the end: (samples, columns); NULL: there was none, or
+ * it is of the other kind. */
 const float *hr_predictor_columns(const struct hr_predictor *predictor, size_t *samples,
+                                  size_t *columns);
+const double *hr_predictor_values(const struct hr_predictor *predictor, size_t *samples,
                                   size_t *columns);
 /* (samples) classes, as hr_prediction has them; NULL where values are predicted. */
 const uint32_t *hr_predictor_answers(const struct hr_predictor *predictor);

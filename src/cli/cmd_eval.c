@@ -30,7 +30,7 @@ enum { WIDTH = 80, USUAL_WORST = 20 };
 /* An evaluation of a sparse model keeps what it answers only where that is asked for. */
 static bool has_residuals(const struct hr_evaluation *evaluation, const struct hr_dataset *dataset)
 {
-    return evaluation->outputs && evaluation->labels && dataset->targets.values;
+    return evaluation->values && evaluation->labels && dataset->targets.values;
 }
 
 static json_t *residuals_json(const struct hr_evaluation *evaluation,
@@ -174,8 +174,10 @@ static enum hr_status find_worst(const struct hr_cli *cli, const struct hr_datas
 static enum hr_status report(const struct hr_cli *cli, const struct hr_evaluation *evaluation,
                              const struct hr_dataset *dataset, const struct hr_worst *worst)
 {
-    const struct hr_npy outputs =
-        hr_npy_of_floats(evaluation->outputs, evaluation->count, evaluation->noutputs);
+    const size_t n = evaluation->count, width = evaluation->noutputs;
+    const struct hr_npy outputs = evaluation->values
+                                      ? hr_npy_of_doubles(evaluation->values, n, width)
+                                      : hr_npy_of_floats(evaluation->outputs, n, width);
     const struct hr_run_result run = {.test_loss = evaluation->test_loss,
                                       .test_accuracy = evaluation->test_accuracy,
                                       .test_fit = evaluation->fit,

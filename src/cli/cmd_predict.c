@@ -20,6 +20,7 @@
 #include "base/path.h"
 #include "base/printable.h"
 #include "base/size.h"
+#include "base/text.h"
 #include "cli/commands.h"
 #include "formats/npy.h"
 #include "hogring/predict.h"
@@ -116,7 +117,7 @@ static void put_answer(FILE *out, const struct hr_prediction *p, size_t row)
 static void put_row(FILE *out, const struct hr_prediction *p, size_t row, size_t top,
                     size_t *ranked)
 {
-    const float *columns = p->columns + row * p->ncolumns;
+    const float *columns = p->columns ? p->columns + row * p->ncolumns : NULL;
     fprintf(out, "%zu", number_of(p, row));
     if (p->files) {
         fputc(',', out);
@@ -128,8 +129,10 @@ static void put_row(FILE *out, const struct hr_prediction *p, size_t row, size_t
         hr_meaning_rank(columns, p->ncolumns, top, ranked);
     for (size_t k = 1; k < top; k++)
         put_pair(out, p->names[ranked[k]], columns[ranked[k]]);
-    for (size_t c = 0; has_all(p, top) && c < p->ncolumns; c++)
+    for (size_t c = 0; p->columns && has_all(p, top) && c < p->ncolumns; c++)
         put_number(out, columns[c]);
+    for (size_t c = 0; p->values && c < p->ncolumns; c++)
+        fprintf(out, ",%s", hr_number_text(p->values[row * p->ncolumns + c]).text);
     fputc('\n', out);
 }
 
@@ -199,7 +202,7 @@ static enum hr_status write_csv(const char *path, const struct hr_prediction *p,
     return status;
 }
 
-/* As its name ends: .npy is float32 (samples, columns), all else CSV. */
+/* As its name ends: .npy is (samples, columns) of float32, of values float64; all else CSV. */
 static enum hr_status write_file(const char *path, const struct hr_prediction *p, size_t top)
 {
     const bool npy = hr_path_ends_in(path, ".npy");
@@ -207,7 +210,8 @@ static enum hr_status write_file(const char *path, const struct hr_prediction *p
         return hr_fail(HR_E_USAGE, "--top: is not supported for %s, which has all classes", path);
     if (!npy)
         return write_csv(path, p, top);
-    const struct hr_npy matrix = hr_npy_of_floats(p->columns, p->count, p->ncolumns);
+    const struct hr_npy matrix = p->values ? hr_npy_of_doubles(p->values, p->count, p->ncolumns)
+                                           : hr_npy_of_floats(p->columns, p->count, p->ncolumns);
     return hr_npy_write(path, &matrix);
 }
 
@@ -282,6 +286,17 @@ static void print_classes_rows(FILE *out, const struct hr_prediction *p, size_t 
     hr_grid_end(&grid, out, 0);
 }
 
+/* So that the first rows of a column differ where their values do. */
+static int digits_of_column(const struct hr_prediction *p, size_t rows, size_t column)
+{
+    double least = HUGE_VAL, most = -HUGE_VAL;
+    for (size_t i = 0; i < rows; i++) {
+        least = fmin(least, p->values[i * p->ncolumns + column]);
+        most = fmax(most, p->values[i * p->ncolumns + column]);
+    }
+    return hr_digits_of(fmax(fabs(least), fabs(most)), most - least);
+}
+
 /* As many columns as there is room for. */
 static void print_value_rows(FILE *out, const struct hr_prediction *p, size_t rows, size_t width)
 {
@@ -298,7 +313,8 @@ static void print_value_rows(FILE *out, const struct hr_prediction *p, size_t ro
     for (size_t i = 0; i < rows; i++) {
         fprintf(grid.cells, "%zu", number_of(p, i));
         for (size_t c = 0; c < columns; c++)
-            fprintf(grid.cells, "\t%.6g", (double)p->columns[i * p->ncolumns + c]);
+            fprintf(grid.cells, "\t%.*g", digits_of_column(p, rows, c),
+                    p->values[i * p->ncolumns + c]);
         fputc('\n', grid.cells);
     }
     hr_grid_end(&grid, out, 0);
@@ -381,14 +397,14 @@ static json_t *value_json(const void *of, size_t column)
     const struct hr_prediction *p = of;
     double sum = 0, least = HUGE_VAL, most = -HUGE_VAL;
     for (size_t i = 0; i < p->count; i++) {
-        const double x = (double)p->columns[i * p->ncolumns + column];
-        sum += x;
+        const double x = p->values[i * p->ncolumns + column];
+        sum += x - p->values[column];
         least = x < least ? x : least;
         most = x > most ? x : most;
     }
     return hr_json_object("name", HR_JSON(p->names[column]), "mean",
-                          HR_JSON(sum / (double)p->count), "min", HR_JSON(least), "max",
-                          HR_JSON(most), NULL);
+                          HR_JSON(p->values[column] + sum / (double)p->count), "min",
+                          HR_JSON(least), "max", HR_JSON(most), NULL);
 }
 
 /* mean, unanswered: out */

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/printable.h"
 #include "base/size.h"
+#include "base/text.h"
 #include "data/table.h"
 #include "json/value.h"
 #include "predict/meaning.h"
@@ -51,14 +52,15 @@ static void describe_values(const struct hr_evaluation *evaluation,
 {
     const size_t count = evaluation->targets;
     const double *truth = dataset->targets.values + evaluation->labels[out->sample] * count;
-    const float *answer = evaluation->outputs + out->sample * count;
+    const double *answer = evaluation->values + out->sample * count;
     const size_t size = sizeof out->truth;
     size_t a = 0, b = 0;
     out->right = false;
     for (size_t k = 0; k < count && a < size && b < size; k++) {
         const char *before = k ? " " : "";
-        a += (size_t)snprintf(out->truth + a, size - a, "%s%.6g", before, truth[k]);
-        b += (size_t)snprintf(out->answer + b, size - b, "%s%.6g", before, (double)answer[k]);
+        const int digits = hr_digits_of(truth[k], evaluation->target[k].deviation);
+        a += (size_t)snprintf(out->truth + a, size - a, "%s%.*g", before, digits, truth[k]);
+        b += (size_t)snprintf(out->answer + b, size - b, "%s%.*g", before, digits, answer[k]);
     }
 }
 
@@ -77,8 +79,9 @@ static void describe(const struct hr_evaluation *evaluation, const struct hr_mea
                                     .right = truth == answer};
     name_class(evaluation, truth, out->truth, sizeof out->truth);
     name_class(evaluation, answer, out->answer, sizeof out->answer);
-    hr_meaning_apply(meaning, 1, evaluation->outputs + ranked.sample * evaluation->noutputs,
-                     columns);
+    if (!evaluation->targets)
+        hr_meaning_apply(meaning, 1, evaluation->outputs + ranked.sample * evaluation->noutputs,
+                         columns);
     if (probable)
         out->of_truth = (double)columns[truth];
     if (probable && answer < evaluation->classes)
@@ -101,7 +104,7 @@ struct hr_residuals hr_residuals_of(const struct hr_evaluation *evaluation,
     double sum = 0, squares = 0;
     for (size_t i = 0; i < count; i++) {
         const double truth = dataset->targets.values[evaluation->labels[i] * width + target];
-        const double residual = truth - (double)evaluation->outputs[i * width + target];
+        const double residual = truth - evaluation->values[i * width + target];
         const double before = sum / (double)(i ? i : 1), step = residual - before;
         sum += residual;
         squares += step * (residual - sum / (double)(i + 1)); /* Welford's */

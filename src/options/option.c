@@ -133,17 +133,6 @@ bool hr_option_store(const struct hr_option *row, void *base, const char *value)
 
 /* --- to text --- */
 
-/* The shortest that reads back as the same number: 0.05, not 0.050000000000000003. */
-static void write_number(double number, char *text, size_t size)
-{
-    for (int digits = 1; digits <= 17; digits++) {
-        snprintf(text, size, "%.*g", digits, number);
-        const double read = strtod(text, NULL);
-        if (!memcmp(&read, &number, sizeof number))
-            return;
-    }
-}
-
 static void every_text(const struct hr_every *every, char *text, size_t size)
 {
     if (every->seconds > 0)
@@ -175,7 +164,7 @@ void hr_option_text(const struct hr_option *row, const void *base, char *text, s
     case HR_OPTION_NUMBER:
     case HR_OPTION_SECONDS:
     case HR_OPTION_DURATION:
-        write_number(*(const double *)field, text, size);
+        snprintf(text, size, "%s", hr_number_text(*(const double *)field).text);
         break;
     case HR_OPTION_EVERY:
         every_text(field, text, size);

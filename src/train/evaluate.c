@@ -157,14 +157,16 @@ static enum hr_status load_params(struct evaluation *e, const struct hr_checkpoi
     return hr_load_weights(checkpoint, e->model, e->params);
 }
 
-/* What the outputs are of, in the targets' units; and how far that is from what is there. */
-static void add_values(const struct evaluation *e, const struct hr_dataset *dataset, size_t count,
-                       float *outputs, double *errors)
+/* What the outputs are of, in the targets' units; and how far that is from what is there.
+ * values (count, targets) out */
+static void take_values(const struct evaluation *e, const struct hr_dataset *dataset, size_t count,
+                        double *values, double *errors)
 {
+    const float *outputs = hr_workspace_outputs(e->workspace);
     hr_fit_add(&e->values, &dataset->targets, count, outputs, hr_workspace_labels(e->workspace),
                errors);
     for (size_t i = 0; i < count * e->values.count; i++)
-        outputs[i] = (float)hr_target_of_output(&e->values, i % e->values.count, outputs[i]);
+        values[i] = hr_target_of_output(&e->values, i % e->values.count, outputs[i]);
 }
 
 /* Samples [first, first + count) of the test split, added to *sum; what each gave, too. */
@@ -180,12 +182,13 @@ static void run_rows(struct evaluation *e, const struct hr_dataset *dataset, siz
     hr_scaling_apply(&e->scaling, dataset->shape, count, hr_workspace_input(e->workspace));
     hr_model_evaluate_more(e->model, e->workspace, e->params, count, sum);
     hr_workspace_losses(e->workspace, count, out->losses + first);
-    if (!out->outputs)
+    if (!out->labels)
         return;
-    memcpy(out->outputs + first * outputs, hr_workspace_outputs(e->workspace),
-           count * outputs * sizeof *out->outputs);
-    if (e->values.count)
-        add_values(e, dataset, count, out->outputs + first * outputs, errors);
+    if (out->values)
+        take_values(e, dataset, count, out->values + first * outputs, errors);
+    else
+        memcpy(out->outputs + first * outputs, hr_workspace_outputs(e->workspace),
+               count * outputs * sizeof *out->outputs);
     memcpy(out->labels + first, dataset->test.labels + first, count * sizeof *out->labels);
     hr_workspace_answers(e->workspace, count, out->answers + first);
 }
@@ -205,7 +208,7 @@ static enum hr_status take_names(const struct hr_dataset *dataset, struct hr_eva
 }
 
 static enum hr_status make_room(const struct hr_model *model, const struct hr_dataset *dataset,
-                                struct hr_evaluation *out)
+                                bool values, struct hr_evaluation *out)
 {
     out->count = dataset->test.count;
     out->noutputs = hr_model_outputs(model);
@@ -214,10 +217,14 @@ static enum hr_status make_room(const struct hr_model *model, const struct hr_da
     if (dataset->tokens.context) /* of each window as many as it has tokens, times all there are */
         return out->losses ? HR_OK
                            : hr_fail(HR_E_NOMEM, "no memory for losses of %zu samples", out->count);
-    out->outputs = calloc(out->count * out->noutputs, sizeof *out->outputs);
+    if (values)
+        out->values = calloc(out->count * out->noutputs, sizeof *out->values);
+    else
+        out->outputs = calloc(out->count * out->noutputs, sizeof *out->outputs);
     out->labels = calloc(out->count, sizeof *out->labels);
     out->answers = calloc(out->count, sizeof *out->answers);
-    if (!out->outputs || !out->labels || !out->answers || !out->losses)
+    if (!(values ? (void *)out->values : out->outputs) || !out->labels || !out->answers ||
+        !out->losses)
         return hr_fail(HR_E_NOMEM, "no memory for %zu outputs of %zu samples", out->noutputs,
                        out->count);
     return take_names(dataset, out);
@@ -254,7 +261,7 @@ static enum hr_status run_blocks(struct evaluation *e, const struct hr_dataset *
     double loss_sum = 0;
     size_t correct = 0;
     const size_t sums = 2 * e->values.count;
-    HR_TRY(make_room(e->model, dataset, out));
+    HR_TRY(make_room(e->model, dataset, e->values.count, out));
     e->errors = calloc(2 * sums + 1, sizeof *e->errors); /* of all, and behind it of a block */
     if (!e->errors)
         return hr_fail(HR_E_NOMEM, "no memory for %zu targets", e->values.count);
@@ -292,6 +299,7 @@ static enum hr_status run_blocks(struct evaluation *e, const struct hr_dataset *
 static enum hr_status check_needs(const struct hr_model *model, const struct hr_dataset *dataset)
 {
     struct hr_needs needs = {0};
+    const size_t output = dataset->targets.count ? sizeof(double) : sizeof(float);
     const size_t bytes = hr_workspace_bytes(model, hr_input_eval_rows(dataset), NULL);
     hr_needs_add_taken(&needs, "data", hr_dataset_bytes(dataset));
     hr_needs_add(&needs, "weights", hr_model_param_count(model), sizeof(float));
@@ -299,7 +307,7 @@ static enum hr_status check_needs(const struct hr_model *model, const struct hr_
     hr_needs_add(&needs, dataset->tokens.context ? "losses" : "outputs", dataset->test.count,
                  dataset->tokens.context
                      ? sizeof(float)
-                     : (hr_model_outputs(model) + 1) * sizeof(float) + 2 * sizeof(uint32_t));
+                     : hr_model_outputs(model) * output + sizeof(float) + 2 * sizeof(uint32_t));
     return hr_needs_check(&needs, "this evaluation needs", "");
 }
 
@@ -368,6 +376,7 @@ void hr_evaluation_free(struct hr_evaluation *evaluation)
         free(evaluation->class_names[c]);
     free(evaluation->class_names);
     free(evaluation->outputs);
+    free(evaluation->values);
     free(evaluation->labels);
     free(evaluation->answers);
     free(evaluation->losses);

@@ -64,6 +64,9 @@ class Arrays(unittest.TestCase):
         self.assertEqual(run.model.predict(images).dtype.kind, "i")
         run = hogring.train(X, X @ [3, 1], task="regress", **{**QUICK, "model": "flatten, dense 1"})
         self.assertEqual(run.model.predict(X).shape, (400,))
+        stamps = 1.7e9 + 20 * X[:, 0]
+        run = hogring.train(X, stamps, task="regress", **{**QUICK, "model": "flatten, dense 1", "epochs": 20})
+        self.assertLess(np.std(run.model.predict(X) - stamps), 0.1 * np.std(stamps))
         self.assertEqual(hogring.train(X, X * 2, task="regress", **QUICK).model.predict(X).shape, (400, 2))
         with self.assertRaisesRegex(hogring.Error, "gives values, and no probabilities"):
             run.model.predict_proba(X)

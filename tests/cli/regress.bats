@@ -42,6 +42,41 @@ for t, line in zip(d["targets"], shown):
 PY
 }
 
+@test "targets that are large beside their spread lose nothing: CSV, npy, eval, of networks and of sparse rows" {
+  local model
+  awk 'BEGIN { srand(5); print "u,v,when"; for (i = 0; i < 600; i++) { u = rand(); printf "%.4f,%.4f,%.3f\n", u, rand(), 1.7e9 + 30 * u + rand() } }' >"$TMP/a.csv"
+  awk -F, 'NR > 1 { print $3 " 1:1 2:" $1 " 3:" $2 }' "$TMP/a.csv" >"$TMP/b.libsvm"
+  for model in a.csv:mlp b.libsvm:linear; do
+    hogring train --data "$TMP/${model%:*}" --model "${model#*:}" --task regress --epochs 20 --workers 1 --quiet --checkpoint-dir "$TMP/$model" >/dev/null
+    hogring predict "$TMP/$model" --data "$TMP/${model%:*}" --out "$TMP/p.csv" --json "$TMP/p.json" >/dev/null
+    hogring predict "$TMP/$model" --data "$TMP/${model%:*}" --out "$TMP/p.npy" >/dev/null
+    hogring eval "$TMP/$model" --outputs "$TMP/o.npy" --json "$TMP/e.json" $([ $model = b.libsvm:linear ] || echo --worst 500) >/dev/null
+    python3 - "$TMP" <<'PY'
+import array, json, sys
+tmp = sys.argv[1]
+def matrix(name):
+    data = open(f"{tmp}/{name}", "rb").read()
+    at = 10 + int.from_bytes(data[8:10], "little")
+    assert b"'<f8'" in data[:at]
+    return list(array.array("d", data[at:]))
+def rmse(pairs): return (sum((a - b) ** 2 for a, b in pairs) / len(pairs)) ** 0.5
+truth = [float(line.split(",")[-1]) for line in open(f"{tmp}/a.csv").readlines()[1:]]
+said = [float(line.split(",")[-1]) for line in open(f"{tmp}/p.csv").readlines()[1:]]
+d, values = json.load(open(f"{tmp}/e.json")), json.load(open(f"{tmp}/p.json"))["values"][0]
+assert said == matrix("p.npy") and len(said) == 600
+assert rmse(list(zip(truth, said))) < 1.5, "the spread is 8.7"
+assert abs(values["mean"] - sum(x - 1.7e9 for x in said) / 600 - 1.7e9) < 1e-5 and (values["min"], values["max"]) == (min(said), max(said))
+assert set(matrix("o.npy")) <= set(said)
+for w in d["worst"] or []:
+    assert abs(float(w["truth"]) - truth[w["row"] - 1]) < 0.02 and abs(float(w["answer"]) - said[w["row"] - 1]) < 0.02
+if d["worst"]:
+    assert abs(rmse([(truth[w["row"] - 1], said[w["row"] - 1]) for w in d["worst"]]) - d["test_fit"]["rmse"]) < 1e-6
+    r = d["targets"][0]["residuals"]
+    assert abs((r["mean"] ** 2 + r["deviation"] ** 2) ** 0.5 - d["test_fit"]["rmse"]) < 1e-6
+PY
+  done
+}
+
 @test "values are predicted in their own units, in tables, JSON, eval and predict" {
   houses "$TMP/h.csv"
   hogring train --data "$TMP/h.csv" --target price,rent --normalize --epochs 20 --quiet --checkpoint-dir "$TMP/c" \

@@ -49,14 +49,23 @@ HR_CHECKED enum hr_status hr_npy_check_size(const char *name, struct hr_npy *npy
 struct hr_shape hr_npy_shape(const struct hr_npy *npy);
 
 /* Of a matrix (rows, columns), borrowed. */
-static inline struct hr_npy hr_npy_of_floats(const float *values, size_t rows, size_t columns)
+static inline struct hr_npy hr_npy_of_reals(const void *values, size_t item, size_t rows,
+                                            size_t columns)
 {
     return (struct hr_npy){.kind = 'f',
-                           .item = sizeof *values,
+                           .item = item,
                            .ndim = 2,
                            .shape = {rows, columns},
                            .count = rows * columns,
-                           .data = (const uint8_t *)values};
+                           .data = values};
+}
+static inline struct hr_npy hr_npy_of_floats(const float *values, size_t rows, size_t columns)
+{
+    return hr_npy_of_reals(values, sizeof *values, rows, columns);
+}
+static inline struct hr_npy hr_npy_of_doubles(const double *values, size_t rows, size_t columns)
+{
+    return hr_npy_of_reals(values, sizeof *values, rows, columns);
 }
 /* Write one (1 or 2 dimensions, not swapped) as a file of version 1.0, replaced as a whole. */
 HR_CHECKED enum hr_status hr_npy_write(const char *path, const struct hr_npy *npy);

@@ -152,11 +152,11 @@ static void onnx_doubles(struct hr_protobuf *graph, const char *name, size_t ndi
     put_numbers(graph, name, ndim, shape, ELEMENT_DOUBLE, values, sizeof *values);
 }
 
-/* y = x as float32 */
-static void onnx_cast(struct hr_protobuf *graph, const char *x, const char *y)
+/* y = x as another type, ELEMENT_. */
+static void onnx_cast(struct hr_protobuf *graph, const char *x, int64_t type, const char *y)
 {
     const size_t node = onnx_node_begin(graph, "Cast", y, (const char *[]){x, NULL}, y);
-    onnx_attribute_int(graph, "to", ELEMENT_FLOAT);
+    onnx_attribute_int(graph, "to", type);
     onnx_node_end(graph, node);
 }
 
@@ -748,7 +748,7 @@ static const char *put_input(struct exporting *e)
         const size_t channels[3] = {e->scaling.channels, 1, 1};
         onnx_doubles(&e->p, "normalize.origin", is_row(e) ? 1 : 3, channels, e->scaling.origin);
         onnx_node(&e->p, "Sub", (const char *[]){x, "normalize.origin", NULL}, "input_near");
-        onnx_cast(&e->p, "input_near", "input_rounded");
+        onnx_cast(&e->p, "input_near", ELEMENT_FLOAT, "input_rounded");
         x = "input_rounded";
         hr_log(HR_LOG_INFO,
                "--export: its input is float64: float32 cannot tell all values of the training "
@@ -804,24 +804,17 @@ static void put_probabilities(struct exporting *e, const char *x, const char *y)
     }
 }
 
-/* Values in the targets' own units. */
-static enum hr_status put_values(struct exporting *e, const char *x, const char *y)
+/* Values in the targets' own units: doubles, as a mean may be large beside the deviation. */
+static void put_values(struct exporting *e, const char *x, const char *y)
 {
     const size_t count = e->values.count;
-    float *numbers = malloc(2 * count * sizeof *numbers);
-    if (!numbers)
-        return hr_fail(HR_E_NOMEM, "no memory for %zu targets", count);
-    for (size_t k = 0; k < count; k++) {
-        numbers[k] = (float)e->values.deviation[k];
-        numbers[count + k] = (float)e->values.mean[k];
-    }
-    onnx_floats(&e->p, "target.std", 1, &count, numbers);
-    onnx_floats(&e->p, "target.mean", 1, &count, numbers + count);
-    onnx_node(&e->p, "Mul", (const char *[]){x, "target.std", NULL}, "values_centered");
+    onnx_doubles(&e->p, "target.std", 1, &count, e->values.deviation);
+    onnx_doubles(&e->p, "target.mean", 1, &count, e->values.mean);
+    onnx_cast(&e->p, x, ELEMENT_DOUBLE, "scores_double");
+    onnx_node(&e->p, "Mul", (const char *[]){"scores_double", "target.std", NULL},
+              "values_centered");
     onnx_node(&e->p, "Add", (const char *[]){"values_centered", "target.mean", NULL}, y);
-    onnx_value(&e->p, HR_ONNX_OUTPUT, y, 1, &count, ELEMENT_FLOAT);
-    free(numbers);
-    return HR_OK;
+    onnx_value(&e->p, HR_ONNX_OUTPUT, y, 1, &count, ELEMENT_DOUBLE);
 }
 
 /* So many numbers of a sample; of text so many at its places together. */
@@ -847,8 +840,9 @@ static enum hr_status put_graph(struct exporting *e)
         put_output(e, probabilities, e->meaning.columns);
     }
     if (e->values.count)
-        return put_values(e, last, "values");
-    put_output(e, last, e->meaning.outputs);
+        put_values(e, last, "values");
+    else
+        put_output(e, last, e->meaning.outputs);
     return HR_OK;
 }
 

@@ -7,7 +7,8 @@
  *   in the graph   the scale of bytes, mean and deviation of --normalize, all layers as in
  *                  evaluation, and what outputs mean
  *   outputs        "probabilities" (batch, classes) and "logits" (batch, outputs); of mse and svm
- *                  "scores" alone; of text (batch, T, tokens)
+ *                  "scores" alone; of text (batch, T, tokens); of a regression "values" (batch,
+ *                  targets), float64: mean + deviation * scores, as predict computes it
  *   batch          of any size
  *   version        opset 13, IR 7 (ONNX 1.8, of 2020), which all runtimes of today read
  *   metadata       class_names, target_names, feature_names (JSON lists), model, loss, step,

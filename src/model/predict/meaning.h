@@ -3,8 +3,7 @@
  *   cross-entropy        p = softmax(x)
  *   bce, logistic        p = sigmoid(x) of each class; of a single output 1 - p and p
  *   mse, svm             scores: x as it is
- *   mf                   a value: x as it is
- *   --task regress       values: x as the evaluation gives it, in the targets' own units
+ *   mf, --task regress   values, which the evaluation gives in the targets' own units (doubles)
  * Probabilities are computed in double and rounded once.
  *
  * Threads: pure. Test: tests/unit/predict/test_meaning.c
@@ -28,7 +27,7 @@ struct hr_meaning {
 struct hr_meaning hr_meaning_of(const char *model, enum hr_loss_kind loss, size_t outputs,
                                 size_t values);
 
-/* outputs (count, outputs) in, columns (count, columns) out. */
+/* Of probabilities and scores: outputs (count, outputs) in, columns (count, columns) out. */
 void hr_meaning_apply(const struct hr_meaning *meaning, size_t count, const float *outputs,
                       float *columns);
 

@@ -225,7 +225,7 @@ static enum hr_status take_answers(struct predicting *p, struct hr_prediction *o
 
 static enum hr_status take_results(struct predicting *p, struct hr_prediction *out)
 {
-    const struct hr_evaluation *evaluation = &p->evaluation;
+    struct hr_evaluation *evaluation = &p->evaluation;
     const struct hr_meaning meaning =
         hr_meaning_of(p->by->model, p->by->loss, evaluation->noutputs, p->by->values.count);
     snprintf(out->model, sizeof out->model, "%s", evaluation->model);
@@ -233,10 +233,6 @@ static enum hr_status take_results(struct predicting *p, struct hr_prediction *o
     out->kind = meaning.kind;
     out->count = evaluation->count;
     out->ncolumns = meaning.columns;
-    out->columns = calloc(out->count * out->ncolumns, sizeof *out->columns);
-    if (!out->columns)
-        return hr_fail(HR_E_NOMEM, "no memory for %zu numbers of %zu samples", out->ncolumns,
-                       out->count);
     out->files = p->samples.files;
     p->samples.files = NULL;
     out->rows = p->samples.rows ? calloc(out->count, sizeof *out->rows) : NULL;
@@ -244,9 +240,18 @@ static enum hr_status take_results(struct predicting *p, struct hr_prediction *o
         return hr_fail(HR_E_NOMEM, "no memory for the numbers of %zu rows", out->count);
     for (size_t i = 0; out->rows && i < out->count; i++)
         out->rows[i] = (size_t)p->samples.rows[i] + 1;
-    hr_meaning_apply(&meaning, out->count, evaluation->outputs, out->columns);
     HR_TRY(name_columns(p, out));
-    return out->kind == HR_PREDICT_VALUES ? HR_OK : take_answers(p, out);
+    if (out->kind == HR_PREDICT_VALUES) {
+        out->values = evaluation->values;
+        evaluation->values = NULL;
+        return HR_OK;
+    }
+    out->columns = calloc(out->count * out->ncolumns, sizeof *out->columns);
+    if (!out->columns)
+        return hr_fail(HR_E_NOMEM, "no memory for %zu numbers of %zu samples", out->ncolumns,
+                       out->count);
+    hr_meaning_apply(&meaning, out->count, evaluation->outputs, out->columns);
+    return take_answers(p, out);
 }
 
 static enum hr_status predict(struct predicting *p, const char *data,
@@ -407,6 +412,14 @@ const float *hr_predictor_columns(const struct hr_predictor *predictor, size_t *
     return predictor->last.columns;
 }
 
+const double *hr_predictor_values(const struct hr_predictor *predictor, size_t *samples,
+                                  size_t *columns)
+{
+    *samples = predictor->last.count;
+    *columns = predictor->last.ncolumns;
+    return predictor->last.values;
+}
+
 const uint32_t *hr_predictor_answers(const struct hr_predictor *predictor)
 {
     return predictor->last.answers;
@@ -435,6 +448,7 @@ void hr_prediction_free(struct hr_prediction *prediction)
     free_names(prediction->files, prediction->count);
     free(prediction->rows);
     free(prediction->columns);
+    free(prediction->values);
     free(prediction->answers);
     *prediction = (struct hr_prediction){0};
 }

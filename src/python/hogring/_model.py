@@ -1,7 +1,7 @@
 """A saved model in this process, by the library: calls of hogring/predict.h, and no struct."""
 
 import ctypes, json, os, re, threading, weakref
-from ctypes import POINTER, byref, c_char_p, c_float, c_int, c_size_t, c_uint32, c_void_p
+from ctypes import POINTER, byref, c_char_p, c_double, c_float, c_int, c_size_t, c_uint32, c_void_p
 import numpy as np
 from ._arrays import as_features, columns_of, in_memory, refuse
 from ._command import Error, path_of
@@ -20,6 +20,7 @@ CALLS = {  # result and arguments of each
     ),
     "hr_predictor_run": (c_int, c_void_p, c_char_p),
     "hr_predictor_columns": (POINTER(c_float), c_void_p, POINTER(c_size_t), POINTER(c_size_t)),
+    "hr_predictor_values": (POINTER(c_double), c_void_p, POINTER(c_size_t), POINTER(c_size_t)),
     "hr_predictor_answers": (POINTER(c_uint32), c_void_p),
     "hr_predictor_close": (None, c_void_p),
     "hr_error_message": (c_char_p,),
@@ -101,7 +102,10 @@ class Model:
             with one_at_a_time:
                 status = lib.hr_predictor_run(self._handle, os.fsencode(name))
                 if status == 0:
-                    given = lib.hr_predictor_columns(self._handle, byref(samples), byref(columns))
+                    what = "values" if self.kind == "values" else "columns"
+                    given = getattr(lib, f"hr_predictor_{what}")(
+                        self._handle, byref(samples), byref(columns)
+                    )
                     answers = lib.hr_predictor_answers(self._handle)
                     numbers = np.ctypeslib.as_array(given, (samples.value, columns.value)).copy()
                     if not answers:
@@ -113,7 +117,7 @@ class Model:
                 os.close(fd)
 
     def predict(self, X):
-        """The class of each sample; of a regression the values, (n) or (n, k)."""
+        """The class of each sample; of a regression the values, float64, (n) or (n, k)."""
         columns, answers = self._run(X)
         if answers is None:
             return columns[:, 0] if columns.shape[1] == 1 else columns

@@ -166,29 +166,49 @@ static enum hr_status take_memory(struct hr_sparse_run *run)
                : hr_fail(HR_E_NOMEM, "no memory for %zu weights", run->problem.params);
 }
 
-/* w.x of each row; of linear and mf what they predict for each row, for each rating. */
+/* What linear predicts for each row, and mf for each rating. */
+static void write_values(const struct hr_sparse_run *run, double *values)
+{
+    const struct hr_sparse_rows *rows = &run->problem.test;
+    const bool mf = run->problem.model == HR_SPARSE_MF;
+    for (size_t i = 0; i < rows->count; i++) {
+        const struct hr_sparse_row row = hr_sparse_row_at(rows, i);
+        if (!mf)
+            values[i] = hr_target_of_output(&run->scale, 0, hr_sparse_dot(run->weights, row));
+        for (size_t k = 0; mf && k < row.count; k++)
+            values[rows->begin[i] + k] =
+                (double)run->problem.mean + (double)row.pairs[k].value -
+                (double)hr_sparse_rating_error(run, rows->labels[i], row.pairs[k]);
+    }
+}
+
+/* w.x of each row, of classes. */
+static void write_margins(const struct hr_sparse_run *run, float *outputs)
+{
+    const struct hr_sparse_rows *rows = &run->problem.test;
+    for (size_t i = 0; i < rows->count; i++) {
+        const float margin = hr_sparse_dot(run->weights, hr_sparse_row_at(rows, i));
+        outputs[i] = rows->labels[i] ? margin : -margin;
+    }
+}
+
 static enum hr_status write_outputs(const struct hr_sparse_run *run, struct hr_evaluation *out)
 {
     const struct hr_sparse_rows *rows = &run->problem.test;
     const bool mf = run->problem.model == HR_SPARSE_MF;
-    const bool linear = run->problem.model == HR_SPARSE_LINEAR;
+    const bool values = hr_sparse_is_of_values(run->problem.model);
     out->count = mf ? rows->begin[rows->count] : rows->count;
     out->noutputs = 1;
-    out->outputs = calloc(out->count, sizeof *out->outputs);
-    if (!out->outputs)
+    if (values)
+        out->values = calloc(out->count, sizeof *out->values);
+    else
+        out->outputs = calloc(out->count, sizeof *out->outputs);
+    if (!(values ? (void *)out->values : out->outputs))
         return hr_fail(HR_E_NOMEM, "no memory for outputs of %zu samples", out->count);
-    for (size_t i = 0; i < rows->count; i++) {
-        const struct hr_sparse_row row = hr_sparse_row_at(rows, i);
-        const float margin = mf ? 0 : hr_sparse_dot(run->weights, row);
-        if (linear)
-            out->outputs[i] = (float)hr_target_of_output(&run->scale, 0, margin);
-        else if (!mf)
-            out->outputs[i] = rows->labels[i] ? margin : -margin;
-        for (size_t k = 0; mf && k < row.count; k++)
-            out->outputs[rows->begin[i] + k] =
-                run->problem.mean + row.pairs[k].value -
-                hr_sparse_rating_error(run, rows->labels[i], row.pairs[k]);
-    }
+    if (values)
+        write_values(run, out->values);
+    else
+        write_margins(run, out->outputs);
     return HR_OK;
 }
 

@@ -225,7 +225,7 @@ static void a_run_that_goes_on_was_never_stopped_and_is_evaluated(void **state)
         assert_true(e.target[0].fit.r2 == c.test_fit.r2 && e.target[0].deviation > 10);
         double squared = 0; /* outputs are in the targets' own units */
         for (size_t k = 0; k < e.count; k++)
-            squared += pow((double)e.outputs[k] - data.targets.values[data.test.labels[k]], 2);
+            squared += pow(e.values[k] - data.targets.values[data.test.labels[k]], 2);
         CHECK_NEAR(sqrt(squared / (double)e.count), e.fit.rmse, 1e-5, 0);
         hr_evaluation_free(&e);
         snprintf(rest.target_scale, sizeof rest.target_scale, "none");

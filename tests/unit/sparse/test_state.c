@@ -178,7 +178,7 @@ static void a_checkpoint_is_evaluated_to_the_same_figures(void **state)
         double squares = 0;
         size_t hits = 0;
         for (size_t k = 0; k < found.count; k++) {
-            squares += i == 3 ? pow((double)(found.outputs[k] - data->test.values[k]), 2) : 0;
+            squares += i == 3 ? pow(found.values[k] - (double)data->test.values[k], 2) : 0;
             hits += i < 3 && (found.outputs[k] > 0) == (data->test.labels[k] == 1);
         }
         if (i == 3)
