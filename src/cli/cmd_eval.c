@@ -183,7 +183,7 @@ static enum hr_status report(const struct hr_cli *cli, const struct hr_evaluatio
                                       .test_fit = evaluation->fit,
                                       .targets = evaluation->targets,
                                       .tokens = evaluation->tokens};
-    HR_TRY(hr_outcome_check_expected(cli, hr_predicted_by(&run), dataset->classes));
+    HR_TRY(hr_outcome_check_expected(cli, hr_predicted_by(&run), dataset->classes, false));
     if (cli->outputs[0])
         HR_TRY(hr_npy_write(cli->outputs, &outputs));
     HR_TRY(publish(cli, evaluation, dataset, worst));
@@ -201,8 +201,6 @@ static enum hr_status check(const struct hr_cli *cli)
             return hr_fail(HR_E_USAGE, "--%s: is of one checkpoint, expected no --all", of_one[i]);
     if (cli->npositional != 1)
         return hr_fail(HR_E_USAGE, "eval: which checkpoint? (hogring eval DIR --data NAME)");
-    if (hr_cli_was_given(cli, "worst") && cli->worst == 0)
-        return hr_fail(HR_E_USAGE, "--worst 0: expected at least 1");
     if (cli->worst_sheet[0] && cli->worst > HR_SHEET_MOST)
         return hr_fail(HR_E_USAGE, "--worst %zu: expected at most %d with --worst-sheet",
                        cli->worst, HR_SHEET_MOST);

@@ -471,8 +471,6 @@ static enum hr_status check(const struct hr_cli *cli)
     if (is_stdout(cli->out) && is_stdout(cli->json))
         return hr_fail(HR_E_USAGE, "--out - and --json -: there is one stdout, expected a file for "
                                    "one of them");
-    if (hr_cli_was_given(cli, "top") && cli->top_classes == 0)
-        return hr_fail(HR_E_USAGE, "--top 0: expected at least 1");
     return HR_OK;
 }
 

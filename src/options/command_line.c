@@ -88,10 +88,18 @@ enum hr_status hr_cli_refuse_empty(const struct hr_option *row, const char *valu
 }
 
 /* What a checkpoint, or the command line around an entry of --strategies, has may be none. */
-static bool may_be_none(const struct hr_cli_option *option)
+static bool is_none(const struct hr_option *row, const char *value)
 {
-    return option->base == offsetof(struct hr_cli, train) && !option->row->usual &&
-           option->row->kind == HR_OPTION_TEXT && hr_option_is_recipe(option->row, false);
+    return !strcmp(value, "none") && row == hr_train_option_find(row->name) && !row->usual &&
+           row->kind != HR_OPTION_FLAG && hr_option_is_recipe(row, false);
+}
+
+/* As where it is not given. */
+static void set_none(const struct hr_option *row, struct hr_train_options *options)
+{
+    struct hr_train_options usual;
+    hr_train_defaults(&usual);
+    memcpy((char *)options + row->offset, (char *)&usual + row->offset, row->size);
 }
 
 /* What a value names is read, perhaps when outputs are open already. */
@@ -120,8 +128,11 @@ enum hr_status hr_cli_set(struct hr_cli *cli, enum hr_command_bit command, const
         return hr_fail(HR_E_USAGE, "%s--config: not inside a configuration file", where);
     if (!value)
         value = row->kind == HR_OPTION_FLAG ? "on" : "";
-    else if (may_be_none(&option) && !strcmp(value, "none"))
-        value = "";
+    if (is_none(row, value)) {
+        set_none(row, &cli->train);
+        cli->given[i] = true;
+        return HR_OK;
+    }
     struct hr_parameters parameters;
     HR_TRY(hr_parameters_cut(row, value, where, &parameters));
     HR_TRY(hr_option_set(row, (char *)cli + option.base, parameters.value, where));
@@ -216,6 +227,10 @@ enum hr_status hr_train_set(struct hr_train_options *options, const char *name, 
                        "before it; expected hr_train_defaults first, and a program "
                        "compiled with this library's headers",
                        name, options->size);
+    if (is_none(row, value)) {
+        set_none(row, options);
+        return HR_OK;
+    }
     struct hr_parameters parameters;
     HR_TRY(hr_parameters_cut(row, value, "", &parameters));
     HR_TRY(hr_option_set(row, options, parameters.value, ""));

@@ -52,7 +52,7 @@ struct hr_cli {
     bool concurrent, quiet, details, wide, help, all, emulate;
     bool forecast;             /* train */
     size_t machines;           /* train: that the run is on; 0: one */
-    double expect[HR_METRICS]; /* of the test set; 0: nothing */
+    double expect[HR_METRICS]; /* of the test set; -1: nothing */
     char expect_digest[64];
     char against[1024], slower[32], junit[1024], annotations[16]; /* gate; "": none */
     size_t pairs;

@@ -128,7 +128,7 @@ static const struct hr_option limits[] = {
 #define EXPECT(metric, named)                                                                      \
     ROW("expect-" named, NUMBER, expect[HR_METRIC_##metric], named, NULL, "",                      \
         HR_PART_OF("expect", "="), .commands = BOTH | HR_EVAL | HR_REPLAY,                         \
-        .models = HR_OF_ALL_MODELS)
+        .models = HR_OF_ALL_MODELS, .zero_is_value = true)
 
 static const struct hr_option results[] = {
     ROW("json", TEXT, json, "FILE", NULL,

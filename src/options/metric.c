@@ -219,3 +219,15 @@ enum hr_status hr_early_stop_fits(const struct hr_early_stop *rule, const char *
     return hr_fail(HR_E_USAGE, "--%s: there is no %s where %s are predicted; expected %s", option,
                    kind->name, by[of].what, by[of].expected);
 }
+
+enum hr_status hr_early_stop_fits_sparse(const struct hr_early_stop *rule, const char *option,
+                                         bool values)
+{
+    enum { BINARY = 2 };
+    HR_TRY(hr_early_stop_fits(rule, option, values ? HR_OF_VALUES : HR_OF_CLASSES, BINARY));
+    if (!rule->asked || values || rule->metric <= HR_METRIC_ACCURACY)
+        return HR_OK;
+    return hr_fail(HR_E_USAGE,
+                   "--%s %s: is not measured of sparse models; expected accuracy or loss", option,
+                   hr_metric_kind(rule->metric)->name);
+}

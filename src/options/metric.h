@@ -114,6 +114,10 @@ HR_CHECKED enum hr_status hr_keep_best_parse(const char *text, struct hr_early_s
 HR_CHECKED enum hr_status hr_early_stop_fits(const struct hr_early_stop *rule, const char *option,
                                              enum hr_predicted of, size_t classes);
 
+/* The same of sparse models: of classes, loss and accuracy are all that their blocks sum. */
+HR_CHECKED enum hr_status hr_early_stop_fits_sparse(const struct hr_early_stop *rule,
+                                                    const char *option, bool values);
+
 /* `check` of their rows. */
 HR_CHECKED enum hr_status hr_check_early_stop(const struct hr_train_options *options);
 HR_CHECKED enum hr_status hr_check_keep_best(const struct hr_train_options *options);

@@ -205,19 +205,34 @@ static bool number_of(const struct hr_option *row, const void *field, double *ou
     }
 }
 
+/* Has it 0 where it is not given, so that 0 itself would say nothing? */
+static bool zero_is_none(const struct hr_option *row)
+{
+    const bool number = row->kind >= HR_OPTION_COUNT && row->kind <= HR_OPTION_EVERY;
+    return number && !row->usual && !row->by_optimizer && !row->zero_is_value && !row->zero_is_off;
+}
+
+static bool is_count(const struct hr_option *row)
+{
+    return row->kind == HR_OPTION_COUNT || row->kind == HR_OPTION_COUNT64;
+}
+
 static enum hr_status check_range(const struct hr_option *row, const struct hr_option_range *range,
                                   double value)
 {
     const struct hr_option_name name = hr_option_name(row);
     const bool low = range->above ? value > range->least : value >= range->least;
     const bool high = range->below ? value < range->most : value <= range->most;
+    const bool none = zero_is_none(row) && range->least <= 0;
+    const double least = none && is_count(row) ? 1 : range->least;
+    const bool above = range->above || (none && !is_count(row));
     if (low && high)
         return HR_OK;
     if (isinf(range->most))
         return hr_fail(HR_E_USAGE, "%s%s%.15g: expected %s%.15g", name.text, before_value(row),
-                       value, range->above ? "more than " : "at least ", range->least);
+                       value, above ? "more than " : "at least ", least);
     return hr_fail(HR_E_USAGE, "%s%s%.15g: expected %s%.15g to %s%.15g", name.text,
-                   before_value(row), value, range->above ? "more than " : "", range->least,
+                   before_value(row), value, above ? "more than " : "", least,
                    range->below ? "less than " : "", range->most);
 }
 
@@ -290,8 +305,13 @@ enum hr_status hr_option_set(const struct hr_option *row, void *base, const char
                        row->words                     ? words_of(row).text
                        : row->kind == HR_OPTION_PARTS ? row->metavar
                                                       : expected_of(row->kind));
-    if (row->kind == HR_OPTION_COUNT && !row->usual && row->range.least >= 1)
-        return hr_option_check(row, base, false); /* a 0 is no default here */
+    const char *field = (const char *)base + row->offset;
+    bool any = !zero_is_none(row);
+    for (size_t i = 0; i < row->size && !any; i++)
+        any = field[i] != 0;
+    if (!any)
+        return hr_fail(HR_E_USAGE, "%s%s%s%s: expected %s", where, hr_option_name(row).text,
+                       before_value(row), value, is_count(row) ? "at least 1" : "more than 0");
     return HR_OK;
 }
 
@@ -403,7 +423,7 @@ void hr_option_default(const struct hr_option *row, void *base)
         memset((char *)base + row->offset, 0, row->size);
     if (row->usual)
         HR_ASSERT(hr_option_store(row, base, row->usual));
-    if (row->by_optimizer)
+    if (row->by_optimizer || row->zero_is_value)
         *(double *)(void *)((char *)base + row->offset) = HR_BY_OPTIMIZER;
 }
 

@@ -159,6 +159,7 @@ struct hr_option {
         const char *option, *values; /* "schedule", "free"; several: "linear|sqrt" */
     } with[3];
     const char *otherwise; /* with other strategies: why it means nothing; NULL: it is plain */
+    bool zero_is_value;    /* a number: 0 is one like others, and -1 that it is not given */
     bool zero_is_off;      /* and 0, or off, asks for nothing, which is right with anything */
     bool between_ranks;    /* it is about messages, and one worker alone sends none, */
     bool or_stages;        /* but for those between stages of its pipeline, in virtual time */
@@ -199,7 +200,8 @@ struct hr_option_name {
 struct hr_option_name hr_option_name(const struct hr_option *row);
 /* Put a value that reads as its kind does into the row's field; false when it does not. */
 bool hr_option_store(const struct hr_option *row, void *base, const char *value);
-/* The same, with a line that begins with `where`. HR_E_USAGE. */
+/* The same, with a line that begins with `where`. HR_E_USAGE; also for a 0 that the field has where
+ * nothing is given. */
 HR_CHECKED enum hr_status hr_option_set(const struct hr_option *row, void *base, const char *value,
                                         const char *where);
 /* The field, as one would type it. Numbers are the shortest that read back as the same: 0.05. */

@@ -376,7 +376,9 @@ enum hr_status hr_sweep_set(struct hr_cli *cli, enum hr_command_bit command, con
     const enum hr_status status = hr_cli_set(cli, command, name, value, where);
     if (status != HR_OK && list && command == HR_TRAIN && !strchr(value, '='))
         return hr_fail(status, "%s (hogring compare takes several)", hr_error_message());
-    return status == HR_E_USAGE && row ? refuse_value(row, command, status) : status;
+    return status == HR_E_USAGE && row && value && strpbrk(value, ",;:=")
+               ? refuse_value(row, command, status)
+               : status;
 }
 
 bool hr_sweep_has(const struct hr_cli *cli, const char *name)

@@ -155,6 +155,9 @@ enum hr_status hr_parameters_cut(const struct hr_option *row, const char *value,
         out->row[out->n] = parameter;
         out->text[out->n] = is_switch ? "on" : text;
     }
+    if (!out->text[out->n - 1][0])
+        return hr_fail(HR_E_USAGE, "%s--%s %s: expected %s behind the colon", where, row->name,
+                       hr_printable(value).text, out->row[out->n - 1]->metavar);
     out->value = out->copy;
     return HR_OK;
 }

@@ -142,13 +142,13 @@ PYTHON
   refused 2 "--kernels slow: expected fast, direct, reference or openblas" bench layers --kernels slow
   refused 2 'did you mean "dense"' bench layers --model "flatten, dens 10"
   refused 2 "there are: allreduce" bench train --strategy no-such
-  refused 2 "--workers 0: expected 1 to 64" bench train --workers 0
+  refused 2 "--workers 0: expected at least 1" bench train --workers 0
   hogring bench train --model softmax --classes 9 --max-seconds 0.05 | grep -q "^softmax "  # built-ins follow the classes
   refused 2 "--workers: is not supported with bench layers" bench layers --workers 2
   refused 2 "--plot: draws samples/s over workers, of which bench train expects several" bench train --plot "$TMP/x.svg"
   refused 2 "--workers 1,2: bench store expects a single value" bench store --workers 1,2
   refused 2 "--rounds 100: expected at most 99" bench train --model softmax --rounds 100
-  refused 2 "--max-seconds 0: expected how long a round takes" bench train --model softmax --max-seconds 0
+  refused 2 "--max-seconds 0: expected more than 0" bench train --model softmax --max-seconds 0
   refused 2 'layer 0 "softmax": is a model of its own' bench train --model softmax,cmm
   refused 2 "--compute-time" bench train --model softmax --compute-time 10
   refused 2 "--ranks: is not supported with bench layers" bench layers --ranks 2

@@ -189,6 +189,6 @@ trains() {
   refused 2 "one alone sends no messages" train --strategy gossip --workers 1 --compress bf16
   refused 2 "one alone sends no messages" train --strategy gossip:,0.5 --workers 1
   refused 2 "GAMMA of --strategy gossip: of what? give --compress too" train --strategy gossip:,0.5 --workers 3
-  refused 2 "GAMMA of --strategy gossip 1.5: expected 0 to 1" train --strategy gossip:,1.5 --workers 3 --compress bf16
+  refused 2 "GAMMA of --strategy gossip 1.5: expected more than 0 to 1" train --strategy gossip:,1.5 --workers 3 --compress bf16
   trains "$TMP/ring" --compress powersgd:2 --algorithm ring
 }

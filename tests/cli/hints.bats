@@ -155,10 +155,20 @@ for name, scales in ("mixed", (6, 150, 2)), ("alike", (6, 40, 9)):
   hogring help train --all | tr -s ' \n' ' ' | grep -q "trace:FILE (drawn from a text file of times, one a line as 9.8ms, behind # a comment)"
 }
 
+@test "an expectation of 0 is one, and one that is not measured is refused at once" {
+  refused 1 "--expect loss=0: allreduce direct, seed 1, reached" train --max-steps 3 --quiet --expect loss=0
+  hogring train --max-steps 3 --quiet --expect accuracy=0 >/dev/null
+  printf '0 1:1 2:3\n1 2:1\n0 1:1\n1 2:2\n1 1:2\n' >"$TMP/a.libsvm"
+  for metric in roc_auc balanced macro_f1; do
+    refused 2 "--expect $metric: is not measured of sparse models; expected accuracy or loss" \
+      train --data "$TMP/a.libsvm" --model logistic --expect $metric=0.5
+  done
+}
+
 @test "an accuracy above 1 is refused at once" {
   refused 2 "--expect accuracy=95: expected 0 to 1, as 0.95" train --expect accuracy=95
   refused 2 "--expect accuracy=95: expected 0 to 1" eval nowhere --expect accuracy=95
-  refused 2 "--time-to accuracy=95: expected 0 to 1" train --time-to accuracy=95
+  refused 2 "--time-to accuracy=95: expected more than 0 to 1" train --time-to accuracy=95
 }
 
 @test "tensors that a model has no place for are named" {

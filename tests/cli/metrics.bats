@@ -61,7 +61,7 @@ resumed() {
   hogring train "${opts[@]}" --tensorboard "$TMP/tb" --log "$TMP/log" --checkpoint-dir "$TMP/c" --max-steps $2 >/dev/null
   printf '{"run":"%s/seed-1","event":"step","st' $1 >>"$TMP/log"
   rm -r "$TMP/c/step-$(printf %08d $2)"
-  hogring train --resume "$TMP/c" --quiet --max-steps 0 --log "$TMP/log" --tensorboard "$TMP/tb" --checkpoint-dir "$TMP/c" >/dev/null
+  hogring train --resume "$TMP/c" --quiet --log "$TMP/log" --tensorboard "$TMP/tb" --checkpoint-dir "$TMP/c" >/dev/null
   python3 - "$TMP/whole.jsonl" "$TMP/log" "$TMP/log.overtaken" $1 <<'END'
 import json, sys
 whole, log = [[json.loads(l) for l in open(f)] for f in sys.argv[1:3]]

@@ -135,7 +135,7 @@ END
 --pipeline 2,stages=2,4|the layer before it does its work
 --pipeline 2,stages=3,2,1|3 parts, expected 2
 --pipeline 2,schedule=interleaved:2|at most 3 parts, not 4
---pipeline 65|expected 0 to 64
+--pipeline 65|expected 1 to 64
 --pipeline 3 --workers 40|expected at most 64
 --pipeline 2,micro-batches=2 --reduce repro --global-batch-size 32|they are the 4 of 8 micro-shards
 --pipeline 2 --tensor-parallel 2 --on-loss continue|--on-loss continue: not with --tensor-parallel 2 in real time

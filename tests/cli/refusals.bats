@@ -17,7 +17,7 @@ load support
   refused 2 "--batch-size 1048577: expected 1 to 1048576" train --batch-size 1048577
   refused 2 "--prefetch 65: expected 0 to 64" train --prefetch 65
   refused 2 "--epoch-size half: expected a whole number" train --epoch-size half
-  refused 2 "--epoch-size 10995116277760: expected 0 to 1099511627776" train --epoch-size 10995116277760
+  refused 2 "--epoch-size 10995116277760: expected 1 to 1099511627776" train --epoch-size 10995116277760
   refused 2 "--timeout 3 parsecs: expected a time" train --timeout "3 parsecs"
   refused 2 "a value is missing" train --epochs
   refused 2 "--quiet: takes no value" train --quiet=yes
@@ -69,7 +69,8 @@ inject ='; do
 }
 
 @test "worker counts out of range" {
-  for n in 0 65 1000; do refused 2 "--workers $n: expected 1 to 64" train --workers $n; done
+  refused 2 "--workers 0: expected at least 1" train --workers 0
+  for n in 65 1000; do refused 2 "--workers $n: expected 1 to 64" train --workers $n; done
   refused 2 "at most 64 ranks" train --strategy ps-sync --workers 60 --servers 5
 }
 
@@ -148,7 +149,7 @@ inject ='; do
 @test "names that do not exist list those that do" {
   refused 2 "there are: allreduce, ps-sync, ps-async, ssp, hogwild" train --strategy no-such
   refused 2 "there are: allreduce, ps-sync, ps-async, ssp, hogwild" compare --strategies allreduce,no-such
-  refused 2 "--workers 0: expected 1 to 64" compare --workers 0
+  refused 2 "--workers 0: expected at least 1" compare --workers 0
   refused 2 "there are: auto, direct, one-shot, ring, bidirectional-ring, tree" train --algorithm star
   refused 2 "there are: sgd, adagrad, adam, adamw, lars, lamb" train --optimizer rmsprop
   refused 2 "nesterov of --optimizer sgd maybe: expected true or false" compare --strategies allreduce:nesterov=maybe

@@ -103,7 +103,7 @@ END_OF_PYTHON
 --tensor-parallel 3:4|expected a multiple of 3 shards
 --tensor-parallel 1:40|--tensor-parallel 1:40: the widest layer that can be cut has eight channels, or a head, for at most 32 shards
 --tensor-parallel 40 --workers 1|--tensor-parallel 40:40: the widest
---tensor-parallel 65|expected 0 to 64
+--tensor-parallel 65|expected 1 to 64
 --tensor-parallel 4 --workers 20|expected at most 64
 --tensor-parallel 2 --overlap on|--overlap on
 --tensor-parallel 2 --on-loss continue|--on-loss

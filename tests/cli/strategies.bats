@@ -77,7 +77,7 @@ load support
 }
 
 @test "elastic-averaging: its options, its banner" {
-  refused 2 "ALPHA of --strategy elastic-averaging 2: expected 0 to 1" train --strategy elastic-averaging:2
+  refused 2 "ALPHA of --strategy elastic-averaging 2: expected more than 0 to 1" train --strategy elastic-averaging:2
   refused 2 "--async-lr: is not supported with --strategy elastic-averaging" train --strategy elastic-averaging --async-lr divide
   hogring train --details --model softmax --epochs 1 --strategy elastic-averaging --workers 3 --servers 2 --sync-every 4 2>"$TMP/stderr" >/dev/null
   grep -q "manner   sync-every 4, moving-rate 0.3" "$TMP/stderr"

@@ -395,8 +395,6 @@ static enum hr_status add_row(struct train_bench *bench, const char *model, size
     HR_TRY(hr_meaning_check(&own, &own.train));
     *options = own.train;
     snprintf(options->link, sizeof options->link, "%s", bench->cli->link);
-    if (hr_cli_was_given(bench->cli, "max-seconds") && !(options->max_seconds > 0))
-        return hr_fail(HR_E_USAGE, "--max-seconds 0: expected how long a round takes");
     resolve_options(bench, options);
     if (model)
         snprintf(options->model, sizeof options->model, "%s", model);

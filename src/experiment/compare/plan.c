@@ -196,8 +196,6 @@ static enum hr_status check_margin(const struct hr_cli *cli, const struct hr_com
 {
     if (!hr_cli_was_given(cli, "margin"))
         return HR_OK;
-    if (!(cli->margin > 0))
-        return hr_fail(HR_E_USAGE, "--margin %g: expected more than 0, as 0.5", cli->margin);
     if (cli->seeds < 2)
         return hr_fail(HR_E_USAGE,
                        "--margin %g: is not supported with one seed; expected --seeds 2 "

@@ -155,12 +155,13 @@ enum hr_status hr_outcome_check(const struct hr_cli *cli)
 }
 
 enum hr_status hr_outcome_check_expected(const struct hr_cli *cli, enum hr_predicted of,
-                                         size_t classes)
+                                         size_t classes, bool sparse)
 {
     for (size_t m = 0; m < HR_METRICS; m++) {
-        const struct hr_early_stop rule = {.asked = cli->expect[m] > 0,
+        const struct hr_early_stop rule = {.asked = cli->expect[m] >= 0,
                                            .metric = (enum hr_metric)m};
-        HR_TRY(hr_early_stop_fits(&rule, "expect", of, classes));
+        HR_TRY(sparse ? hr_early_stop_fits_sparse(&rule, "expect", of == HR_OF_VALUES)
+                      : hr_early_stop_fits(&rule, "expect", of, classes));
     }
     return HR_OK;
 }
@@ -173,7 +174,7 @@ enum hr_status hr_outcome_check_task(const struct hr_cli *cli, const struct hr_d
         return hr_fail(HR_E_USAGE, "%s: its labels are values, expected --task regress",
                        dataset->name);
     return hr_outcome_check_expected(cli, values ? HR_OF_VALUES : hr_predicted_of(dataset),
-                                     dataset->classes);
+                                     dataset->classes, hr_sparse_is_model(cli->train.model));
 }
 
 /* Stopped before anything was evaluated: there is nothing to draw, and that is no mistake. */
@@ -343,7 +344,7 @@ enum hr_status hr_outcome_expect_of(const struct hr_cli *cli, const struct hr_ru
     for (size_t m = 0; m < HR_METRICS; m++) {
         const enum hr_metric metric = (enum hr_metric)m;
         const double wanted = cli->expect[m], is = hr_metric_of_test(metric, run);
-        if (wanted > 0 && (isnan(is) || hr_metric_better(metric, wanted, is, 0)))
+        if (wanted >= 0 && (isnan(is) || hr_metric_better(metric, wanted, is, 0)))
             return hr_fail(HR_E_EXPECTATION, "--expect %s=%g: %sreached %.4g",
                            hr_metric_kind(metric)->name, wanted, who, is);
     }

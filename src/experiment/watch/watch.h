@@ -106,9 +106,10 @@ HR_CHECKED enum hr_status hr_outcome_check(const struct hr_cli *cli);
  * looked at. Once when all options are known, and again when the data are: a checkpoint, a trace or
  * a configuration may have named them. */
 HR_CHECKED enum hr_status hr_outcome_check_files(const struct hr_cli *cli);
-/* HR_E_USAGE: a metric that --expect names is not measured of what is predicted. */
+/* HR_E_USAGE: a metric that --expect names is not measured of what is predicted. sparse: by what
+ * model. */
 HR_CHECKED enum hr_status hr_outcome_check_expected(const struct hr_cli *cli, enum hr_predicted of,
-                                                    size_t classes);
+                                                    size_t classes, bool sparse);
 /* The same when the data are there; and values ask for --task regress. */
 HR_CHECKED enum hr_status hr_outcome_check_task(const struct hr_cli *cli,
                                                 const struct hr_dataset *dataset);

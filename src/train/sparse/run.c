@@ -71,18 +71,6 @@ static enum hr_status hold_out(struct hr_sparse_run *run)
     return hr_held_out_open(run->whole, o->validation_fraction, o->seed, &run->held_out);
 }
 
-/* Of classes, loss and accuracy are all that its blocks sum. */
-static enum hr_status check_rule(const struct hr_early_stop *rule, const char *option, bool values)
-{
-    enum { BINARY = 2 };
-    const bool summed = values || rule->metric <= HR_METRIC_ACCURACY;
-    HR_TRY(hr_early_stop_fits(rule, option, values ? HR_OF_VALUES : HR_OF_CLASSES, BINARY));
-    return summed ? HR_OK
-                  : hr_fail(HR_E_USAGE,
-                            "--%s %s: is not measured of sparse models; expected accuracy or loss",
-                            option, hr_metric_kind(rule->metric)->name);
-}
-
 /* Behind plan_epochs. */
 static enum hr_status look_for_best(struct hr_sparse_run *run)
 {
@@ -92,8 +80,8 @@ static enum hr_status look_for_best(struct hr_sparse_run *run)
     cuts->values = hr_sparse_is_of_values(hr_sparse_model_of(o->model));
     HR_TRY(hr_early_stop_parse(o->early_stop, &cuts->early_stop));
     HR_TRY(hr_keep_best_parse(o->keep_best, &cuts->keep_best));
-    HR_TRY(check_rule(&cuts->early_stop, "early-stop", cuts->values));
-    return check_rule(&cuts->keep_best, "keep best", cuts->values);
+    HR_TRY(hr_early_stop_fits_sparse(&cuts->early_stop, "early-stop", cuts->values));
+    return hr_early_stop_fits_sparse(&cuts->keep_best, "keep best", cuts->values);
 }
 
 static enum hr_status resolve_rate(struct hr_sparse_run *run)

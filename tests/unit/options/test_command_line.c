@@ -85,6 +85,14 @@ static void wrong_lines_say_what_is_expected(void **state)
         {HR_TRAIN, "--pipeline 2,mb=4",
          "(its parts: micro-batches=, schedule=, stages=, recompute)"},
         {HR_BENCH, "--pipeline 2 --pipeline 4", "--pipeline: given twice"},
+        {HR_TRAIN, "--time-to loss=0", "--time-to loss=0: expected more than 0"},
+        {HR_TRAIN, "--max-steps 0", "--max-steps 0: expected at least 1"},
+        {HR_TRAIN, "--max-memory 0", "--max-memory 0: expected more than 0"},
+        {HR_TRAIN, "--checkpoint-every 0", "--checkpoint-every 0: expected more than 0"},
+        {HR_TRAIN, "--strategy elastic-averaging:0",
+         "ALPHA of --strategy elastic-averaging 0: expected more than 0"},
+        {HR_TRAIN, "--lr-schedule step:", "--lr-schedule step:: expected EPOCHS behind the colon"},
+        {HR_TRAIN, "--lr-schedule step:5,", "expected FACTOR behind the colon"},
         {HR_TRAIN, "--server-time 1ms",
          "--server-time 1ms: is said in another way: --servers time=1ms"},
         {HR_TRAIN, "--digest-every 5",
@@ -116,6 +124,8 @@ static void right_lines_are_taken(void **state)
     assert_true(cli.help);
     CHECK_OK(parse(HR_TRAIN, "--augment flip --augment none")); /* as if it had not been given */
     assert_string_equal(cli.train.augment, "");
+    CHECK_OK(parse(HR_TRAIN, "--pipeline 2 --max-steps 3 --pipeline none --lr 0"));
+    assert_true(cli.train.pipeline == 0 && cli.train.lr == 0);
     CHECK_OK(parse(HR_INSPECT, "a b c -- --d"));
     assert_int_equal(cli.npositional, 4);
     assert_string_equal(cli.positional[3], "--d");
@@ -127,6 +137,7 @@ static void parts_are_cut(void **state)
     (void)state;
     CHECK_OK(parse(HR_TRAIN, "--expect accuracy=0.9,digest=ab --expect loss=2 --test 0.3"));
     assert_true(cli.expect[HR_METRIC_ACCURACY] == 0.9 && cli.expect[HR_METRIC_LOSS] == 2);
+    assert_true(cli.expect[HR_METRIC_RMSE] < 0); /* 0 is one to be obeyed */
     assert_string_equal(cli.expect_digest, "ab");
     assert_true(cli.data_options.test_fraction == 0.3 && !cli.data_options.test_data[0]);
     assert_true(hr_cli_was_given(&cli, "expect") && hr_cli_was_given(&cli, "test-fraction"));

@@ -17,8 +17,8 @@ static void every_option_is_set_by_its_name(void **state)
         hr_option_text(row, &defaults, usual, sizeof usual);
         if (row->kind == HR_OPTION_DURATION)
             strcat(usual, "s");
-        if (row->range.least >= 1 && !row->usual && !strcmp(usual, "0"))
-            strcpy(usual, "1");
+        if (!row->usual && !strcmp(usual, "0"))
+            strcpy(usual, "1"); /* a 0 says nothing */
         if (!row->by_optimizer)
             CHECK_OK(hr_train_set(&options, row->name, usual));
     }
@@ -26,6 +26,8 @@ static void every_option_is_set_by_its_name(void **state)
     CHECK_OK(hr_train_set(&options, "staleness", "7"));
     CHECK_OK(hr_train_set(&options, "nesterov", "on"));
     CHECK_OK(hr_train_set(&options, "checkpoint-every", "30s"));
+    CHECK_OK(hr_train_set(&options, "epoch-size", "none"));
+    assert_true(options.epoch_size == 0);
     assert_string_equal(options.strategy, "ssp");
     assert_int_equal(options.staleness, 7);
     assert_true(options.nesterov);
