@@ -7,6 +7,7 @@
 
 #include "base/inputs.h"
 #include "base/parse.h"
+#include "base/printable.h"
 #include "base/text.h"
 #include "checkpoint/claim.h"
 #include "formats/formats.h"
@@ -187,6 +188,9 @@ enum hr_status hr_option_part_cut(const struct hr_option *of, unsigned command, 
     if (!out->row)
         return HR_OK;
     const bool keyed = hr_option_is_keyed(out->row);
+    if (from == value + 1)
+        return hr_fail(HR_E_USAGE, "--%s %s: expected %s before the %c", of->name,
+                       hr_printable(value).text, of->metavar, value[0]);
     out->value = out->row->kind == HR_OPTION_FLAG ? "on"
                  : keyed                          ? from + strlen(out->row->metavar) + 1
                                                   : value;

@@ -133,7 +133,7 @@ HR_CHECKED enum hr_status hr_cli_set(struct hr_cli *cli, enum hr_command_bit com
                                      const char *name, const char *value, const char *where);
 
 /* The last part of a value, cut: "--pipeline 2,micro-batches=4". row NULL: it has none. HR_E_USAGE:
- * too long. */
+ * too long, or nothing before its comma. */
 struct hr_option_part {
     const struct hr_option *row;
     const char *value; /* of the part; of a switch "on" */

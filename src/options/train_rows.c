@@ -230,7 +230,7 @@ static const struct hr_option training[] = {
     ROW("epoch-size", COUNT, epoch_size, DECIDES, "N", NULL,
         "samples an epoch; passes run on through epochs", .said = "the training set",
         RANGE(0, 0x1p40)),
-    ROW("validation-fraction", NUMBER, validation_fraction, DECIDES, "X", "0", "",
+    ROW("validation-fraction", NUMBER, validation_fraction, DECIDES, "X", NULL, "",
         HR_PART_OF("validation", ""), RANGE(0, 1), .range.below = true, .models = HR_OF_ALL_MODELS,
         SPARSE_RANGE(0, 1), .sparse_range.below = true),
     ROW("batch-size", COUNT, batch_size, DECIDES, "N", "32", "samples a worker and step",

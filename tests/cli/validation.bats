@@ -120,7 +120,7 @@ run_of() { hogring train --quiet --model softmax --epochs 2 --workers 2 --valida
   hogring eval "$TMP/c/best" --data "$TMP/rows" --features 200 >/dev/null
   hogring compare --model logistic --data "$TMP/rows" --epochs 3 --validation 0.25 --quiet --json "$TMP/out.json" >/dev/null
   [ "$(json "$TMP/out.json" '[(r["test_evaluations"], r["validation_samples"]) for r in d["runs"]]')" = "[(1, 180), (1, 180)]" ]
-  refused 2 "was trained with --validation 0.25, this run has 0" train "${run[@]/--overwrite/--quiet}" --validation 0 --resume
+  refused 2 "was trained with --validation 0.25, this run has 0.5" train "${run[@]/--overwrite/--quiet}" --validation 0.5 --resume
 }
 
 @test "eval --all tests every checkpoint of a folder, and passes over those that are damaged" {

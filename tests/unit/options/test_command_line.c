@@ -86,6 +86,8 @@ static void wrong_lines_say_what_is_expected(void **state)
          "(its parts: micro-batches=, schedule=, stages=, recompute)"},
         {HR_BENCH, "--pipeline 2 --pipeline 4", "--pipeline: given twice"},
         {HR_TRAIN, "--time-to loss=0", "--time-to loss=0: expected more than 0"},
+        {HR_TRAIN, "--validation 0", "--validation 0: expected more than 0"},
+        {HR_TRAIN, "--keep ,best=loss", "--keep ,best=loss: expected N before the ,"},
         {HR_TRAIN, "--max-steps 0", "--max-steps 0: expected at least 1"},
         {HR_TRAIN, "--max-memory 0", "--max-memory 0: expected more than 0"},
         {HR_TRAIN, "--checkpoint-every 0", "--checkpoint-every 0: expected more than 0"},
