@@ -205,8 +205,7 @@ static bool number_of(const struct hr_option *row, const void *field, double *ou
     }
 }
 
-/* Has it 0 where it is not given, so that 0 itself would say nothing? */
-static bool zero_is_none(const struct hr_option *row)
+bool hr_option_zero_is_none(const struct hr_option *row)
 {
     const bool number = row->kind >= HR_OPTION_COUNT && row->kind <= HR_OPTION_EVERY;
     return number && !row->usual && !row->by_optimizer && !row->zero_is_value && !row->zero_is_off;
@@ -223,7 +222,7 @@ static enum hr_status check_range(const struct hr_option *row, const struct hr_o
     const struct hr_option_name name = hr_option_name(row);
     const bool low = range->above ? value > range->least : value >= range->least;
     const bool high = range->below ? value < range->most : value <= range->most;
-    const bool none = zero_is_none(row) && range->least <= 0;
+    const bool none = hr_option_zero_is_none(row) && range->least <= 0;
     const double least = none && is_count(row) ? 1 : range->least;
     const bool above = range->above || (none && !is_count(row));
     if (low && high)
@@ -306,7 +305,7 @@ enum hr_status hr_option_set(const struct hr_option *row, void *base, const char
                        : row->kind == HR_OPTION_PARTS ? row->metavar
                                                       : expected_of(row->kind));
     const char *field = (const char *)base + row->offset;
-    bool any = !zero_is_none(row);
+    bool any = !hr_option_zero_is_none(row);
     for (size_t i = 0; i < row->size && !any; i++)
         any = field[i] != 0;
     if (!any)

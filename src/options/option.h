@@ -207,6 +207,8 @@ HR_CHECKED enum hr_status hr_option_set(const struct hr_option *row, void *base,
 /* The field, as one would type it. Numbers are the shortest that read back as the same: 0.05. */
 void hr_option_text(const struct hr_option *row, const void *base, char *text, size_t size);
 bool hr_option_equal(const struct hr_option *row, const void *base, const void *other);
+/* Has a number 0 where it is not given, so that 0 itself says nothing? */
+bool hr_option_zero_is_none(const struct hr_option *row);
 /* Which of its words a text is; the first where it is none. */
 unsigned hr_option_word(const struct hr_option *row, const char *text);
 /* HR_E_USAGE: the field is outside of its range, or none of the words that there are. */

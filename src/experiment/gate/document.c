@@ -416,10 +416,12 @@ static enum hr_status fill(const struct hr_gate_document *document, const json_t
     return HR_OK;
 }
 
-/* Switches that are off, and texts that are empty, are as nothing that was given. */
+/* Switches that are off, texts that are empty, and a 0 that is what is had without, are as nothing
+ * that was given. */
 static bool says_nothing(const struct hr_option *row, const char *value)
 {
-    return !value[0] || (row->kind == HR_OPTION_FLAG && !strcmp(value, "off"));
+    return !value[0] || (row->kind == HR_OPTION_FLAG && !strcmp(value, "off")) ||
+           (hr_option_zero_is_none(row) && !strcmp(value, "0"));
 }
 
 /* Nearly every baseline has these. */

@@ -33,6 +33,7 @@ static void what_was_given_is_said_again(void **state)
     json_object_set_new(given, "json", json_string("old.json"));
     json_object_set_new(given, "checkpoint-dir", json_string("ck"));
     json_object_set_new(given, "nesterov", json_string("off"));
+    json_object_set_new(given, "max-steps", json_string("0"));
     json_object_set_new(given, "seeds", json_string("5"));
     take(&document);
     CHECK_OK(hr_gate_words_of(&document, &words));
