@@ -144,6 +144,8 @@ void hr_calibrate_take(const struct hr_drive *drive, const struct hr_shard *shar
     const struct hr_atom64 *sent =
         sent_at(drive, shard->taken.worker, shard->number, push ? HR_SENT_PUSH : HR_SENT_PULL);
     const int64_t came = (int64_t)hr_atom64_load_relaxed(sent); /* partner: posted */
+    if (came > began) /* of a later message: its worker was lost in between, and came back */
+        return;
     const bool waited = came >= since;
     if (waited)
         keep(&drive->calibration.noticed[hr_shard_rank(drive->job->shared, shard->number)],
