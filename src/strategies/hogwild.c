@@ -455,6 +455,7 @@ static void give(struct hr_worker *worker, size_t block)
 static void hogwild_lose(struct hr_shared_state *shared, size_t worker)
 {
     const struct hr_hogwild_weights weights = hr_hogwild_weights_of(shared);
+    hr_batch_states_lose(shared, worker);
     pushes_lose(shared, worker);
     for (size_t i = 0; weights.words && i < weights.blocks; i++)
         if (hr_ticket_is_of(&weights.words[i], worker))

@@ -324,7 +324,6 @@ void script_lose(struct script *script, size_t w)
     hr_fibre_drop(script->fibres, w);
     hr_worker_drop(&script->worker[w]);
     hr_stats_mend(&shared->stats[w]);
-    hr_batch_states_lose(shared, w);
     if (shared->strategy->lost)
         shared->strategy->lost(shared, w);
     hr_roster_lose(shared->control, w, shared->strategy->synchronous);

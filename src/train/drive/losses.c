@@ -407,8 +407,6 @@ bool hr_losses_lost(void *arg, size_t rank, const char *how)
     hr_record_lost(losses->drive, rank);
     if (counts)
         close_account(losses, rank, now);
-    if (worker)
-        hr_batch_states_lose(shared, rank);
     if (worker && shared->strategy->lost)
         shared->strategy->lost(shared, rank);
     hr_atom32_store_release(&shared->control->rank[rank].stage, 0); /* it is dead: ours now */
