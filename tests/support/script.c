@@ -331,7 +331,7 @@ void script_lose(struct script *script, size_t w)
 
 void script_return(struct script *script, size_t w)
 {
-    assert_true(hr_server_may_join(&script->worker[w]));
+    assert_true(hr_server_may_join(&script->shared, w));
     start_worker(script, w);
     hr_roster_welcome(script->shared.control, w);
     script->gone[w] = false;

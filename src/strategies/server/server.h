@@ -363,9 +363,8 @@ void hr_server_count_last(const struct hr_shared_state *shared, size_t worker);
 void hr_server_missing(const struct hr_shared_state *shared);
 
 /* May a worker that was started again begin: have all shards, if they take losses, taken its last?
- * Nor may the others leave a cut before it may, or they would leave without what it did last.
- * (hr_ready_fn) */
-bool hr_server_may_join(void *worker);
+ * Nor may the others leave a cut before it may, or they would leave without what it did last. */
+bool hr_server_may_join(const struct hr_shared_state *shared, size_t worker);
 
 /* Compressed pushes to servers on other machines: where their packets lie.
  *

@@ -378,15 +378,13 @@ static void join(struct hr_shard *shard, size_t worker)
     hr_shard_wake(shard, worker);
 }
 
-bool hr_server_may_join(void *arg)
+bool hr_server_may_join(const struct hr_shared_state *shared, size_t worker)
 {
-    const struct hr_worker *worker = arg;
-    const struct hr_shared_state *shared = worker->shared;
     if (!hr_server_takes_losses(shared))
         return true;
-    const uint32_t lost = hr_roster_lost(shared->control, worker->rank);
-    const uint32_t taken = hr_atom32_load_acquire(
-        &hr_server_losses(shared)[worker->rank].taken); /* partner: publish */
+    const uint32_t lost = hr_roster_lost(shared->control, worker);
+    const uint32_t taken =
+        hr_atom32_load_acquire(&hr_server_losses(shared)[worker].taken); /* partner: publish */
     return (int32_t)(taken - lost) >= 0;
 }
 

@@ -418,6 +418,14 @@ static enum hr_status work(struct real_worker *self)
     return status;
 }
 
+/* Or are all revoked, and begin anew? (hr_ready_fn) */
+static bool may_join(void *arg)
+{
+    const struct real_worker *self = arg;
+    return hr_server_may_join(self->shared, self->quiesce.rank) ||
+           hr_roster_is_revoked(self->shared->control);
+}
+
 /* A rank that was started again: owners must have taken its loss; then it is welcome, and joins the
  * others, or begins with them in the term that waits for it. */
 static enum hr_status come_back(struct real_worker *self, size_t rank, bool *joins)
@@ -425,10 +433,9 @@ static enum hr_status come_back(struct real_worker *self, size_t rank, bool *joi
     const struct hr_train_job *job = self->drive->job;
     struct hr_control *control = job->shared->control;
     struct hr_waiter waiter = {.abort = &control->abort, .timeout_ns = job->waits.timeout_ns};
-    struct hr_worker nobody = {.shared = job->shared, .rank = rank, .back = true};
     hr_quiesce_open(&self->quiesce, control, &waiter, rank);
     waiter.revoke = NULL;
-    HR_TRY(hr_wait_until(&waiter, &control->rank[rank].bell, hr_quiesce_may_join, &nobody,
+    HR_TRY(hr_wait_until(&waiter, &control->rank[rank].bell, may_join, self,
                          "the servers to see that it was gone"));
     HR_TRY(hr_quiesce_join(&self->quiesce, &self->over));
     self->begun = !hr_atom32_load_acquire(&control->rank[rank].presence.begins);

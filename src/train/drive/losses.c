@@ -474,18 +474,12 @@ bool hr_losses_are_revoked(const struct hr_losses *losses)
     return hr_roster_is_revoked(shared_of(losses)->control);
 }
 
-bool hr_losses_is_taken(const struct hr_losses *losses, size_t rank)
-{
-    struct hr_worker nobody = {.shared = shared_of(losses), .rank = rank, .back = true};
-    return hr_server_may_join(&nobody);
-}
-
 bool hr_losses_are_taken(const struct hr_losses *losses)
 {
     const struct hr_shared_state *shared = shared_of(losses);
     bool taken = !hr_losses_are_revoked(losses);
     for (size_t w = 0; taken && w < shared->workers; w++)
-        taken = !hr_roster_is_gone(shared->control, w) || hr_losses_is_taken(losses, w);
+        taken = !hr_roster_is_gone(shared->control, w) || hr_server_may_join(shared, w);
     return taken;
 }
 

@@ -111,8 +111,6 @@ bool hr_losses_are_revoked(const struct hr_losses *losses);
 /* Are none revoked, and have owners taken the losses of all who are gone? A cut before that could
  * miss batches that one of them had. */
 bool hr_losses_are_taken(const struct hr_losses *losses);
-/* The same of one of them. */
-bool hr_losses_is_taken(const struct hr_losses *losses, size_t rank);
 /* All who live have come to a cut, and rest: what those who are gone left undone before it is
  * handed out again (then all go back for it: cut->again), or counted as lost, and what they were
  * told last is counted. May be repeated. */

@@ -3,7 +3,6 @@
 #include "drive/driver.h"
 #include "drive/losses_multinode.h"
 #include "drive/record.h"
-#include "server/server.h"
 
 /* --- a rank --- */
 
@@ -94,12 +93,6 @@ enum hr_status hr_quiesce_join(struct hr_quiesce *quiesce, bool *over)
     HR_TRY(wait_for(quiesce, is_welcome, quiesce));
     *over = hr_roster_is_gone(quiesce->control, quiesce->rank);
     return HR_OK;
-}
-
-bool hr_quiesce_may_join(void *arg)
-{
-    struct hr_worker *nobody = arg;
-    return hr_server_may_join(nobody) || hr_roster_is_revoked(nobody->shared->control);
 }
 
 /* --- the launcher --- */

@@ -41,9 +41,6 @@ void hr_quiesce_open(struct hr_quiesce *quiesce, struct hr_control *control,
 HR_CHECKED enum hr_status hr_quiesce_at(struct hr_quiesce *quiesce, enum hr_quiesce_stage stage);
 /* Has the last cut passed? */
 bool hr_quiesce_is_over(const struct hr_quiesce *quiesce);
-/* Have owners taken the loss of this worker (a struct hr_worker that nobody is yet), or are all
- * revoked, and begin anew? (hr_ready_fn) */
-bool hr_quiesce_may_join(void *nobody);
 /* Be quiescent until the launcher knows that this rank is back, or (*over) the run is. */
 HR_CHECKED enum hr_status hr_quiesce_join(struct hr_quiesce *quiesce, bool *over);
 

@@ -381,7 +381,7 @@ bool hr_serial_may_come_back(struct hr_serial *serial, size_t rank)
         return false;
     if (rank >= serial->shared->workers)
         return true;
-    return hr_losses_are_revoked(losses_of(serial)) || hr_losses_is_taken(losses_of(serial), rank);
+    return hr_losses_are_revoked(losses_of(serial)) || hr_server_may_join(serial->shared, rank);
 }
 
 enum hr_status hr_serial_come_back(struct hr_serial *serial, size_t rank)

@@ -88,7 +88,7 @@ static bool may_act(size_t w)
     if (sim.state[w] == ARRIVING)
         return hr_server_ready(worker);
     if (sim.state[w] == DEAD)
-        return sim.lives[w] < LIVES && hr_server_may_join(worker);
+        return sim.lives[w] < LIVES && hr_server_may_join(shared(), w);
     return sim.state[w] != RESTS;
 }
 
@@ -149,8 +149,7 @@ static bool all_quiescent(void)
 {
     size_t resting = 0;
     for (size_t w = 0; w < shared()->workers; w++) {
-        if (sim.state[w] == DEAD ? !hr_server_may_join(&sim.script.worker[w])
-                                 : sim.state[w] != RESTS)
+        if (sim.state[w] == DEAD ? !hr_server_may_join(shared(), w) : sim.state[w] != RESTS)
             return false;
         resting += sim.state[w] == RESTS;
     }
