@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "launch/runs.h"
 #include "shm/process.h"
 
@@ -69,12 +70,6 @@ static enum hr_status read_optional(const char *variable, size_t usual, size_t *
     return value_of(variable) ? read_number(variable, value) : HR_OK;
 }
 
-static void append(char *text, size_t size, const char *part)
-{
-    const size_t length = strlen(text);
-    snprintf(text + length, size - length, "%s%s", length ? " " : "", part);
-}
-
 /* Ranks that nobody gave a common name have a common parent. */
 static void name_by_parent(struct hr_join_options *options)
 {
@@ -87,8 +82,8 @@ static void name_run(struct hr_join_options *options)
     options->name[0] = '\0';
     for (size_t n = 0; n < NNAMES && !options->name[0]; n++)
         for (size_t p = 0; p < MOST_PARTS && NAMES[n][p] && value_of(NAMES[n][0]); p++)
-            append(options->name, sizeof options->name,
-                   value_of(NAMES[n][p]) ? value_of(NAMES[n][p]) : "");
+            hr_append(options->name, sizeof options->name, "%s%s", options->name[0] ? " " : "",
+                      value_of(NAMES[n][p]) ? value_of(NAMES[n][p]) : "");
     if (!options->name[0])
         name_by_parent(options);
 }

@@ -273,18 +273,11 @@ static enum hr_status run(struct bench *bench, struct store_row *row)
 /* Measure it; fills *row. */
 static enum hr_status store_measure(const struct hr_store_case *what, struct store_row *row)
 {
-    struct bench *bench = calloc(1, sizeof *bench);
-    if (!bench)
-        return hr_fail(HR_E_NOMEM, "no memory for a measurement");
-    bench->what = what;
-    bench->count = what->bytes / sizeof(float);
-    bench->iterations = iterations_for(what);
-    cut_keys(bench);
-    enum hr_status status = measure_balance(bench, &row->balance);
-    if (status == HR_OK)
-        status = run(bench, row);
-    free(bench);
-    return status;
+    struct bench bench = {
+        .what = what, .count = what->bytes / sizeof(float), .iterations = iterations_for(what)};
+    cut_keys(&bench);
+    HR_TRY(measure_balance(&bench, &row->balance));
+    return run(&bench, row);
 }
 
 enum { MOST_ROWS = 1024, STEP = 4, SWEEP_WORKERS = 4, SWEEP_SERVERS = 2 };

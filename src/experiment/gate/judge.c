@@ -285,36 +285,24 @@ static enum hr_status judge_band(const struct side_by_side *runs, double level, 
 
 /* --- a strategy --- */
 
-/* The first seed of the label that a document lacks, and what its program said of it. */
-static const char *missing_from(const struct documents *of, const struct hr_gate_document *lacking,
-                                struct hr_gate_strategy *strategy)
+/* The first seed of the label that the new runs lack, or the old program's: that run failed. */
+static void say_failed(const struct documents *of, bool older, struct hr_gate_strategy *strategy)
 {
-    const char *seed;
+    const struct hr_gate_document *lacking = older ? of->older : of->fresh;
+    const char *seed, *whose = older ? "the old program's " : "";
     json_t *run;
     json_object_foreach((json_t *)hr_gate_runs_of(of->baseline, strategy->label), seed, run)
     {
         if (!strategy->seed[0] && !hr_gate_run_find(lacking, strategy->label, seed))
             snprintf(strategy->seed, sizeof strategy->seed, "%s", seed);
     }
-    return hr_gate_failure(lacking, strategy->label, strategy->seed);
-}
-
-static void say_missing(const struct documents *of, struct hr_gate_strategy *strategy)
-{
-    const char *message = missing_from(of, of->fresh, strategy);
-    strategy->verdict = HR_GATE_FAILED;
+    const char *message = hr_gate_failure(lacking, strategy->label, strategy->seed);
+    strategy->verdict = older ? HR_GATE_NOT_JUDGED : HR_GATE_FAILED;
     strategy->rule = HR_GATE_BY_NOTHING;
-    snprintf(strategy->why, sizeof strategy->why, "seed %s failed: %.160s", strategy->seed,
-             message ? message : "it is not among the new runs");
-}
-
-static void say_lost(const struct documents *of, struct hr_gate_strategy *strategy)
-{
-    const char *message = missing_from(of, of->older, strategy);
-    strategy->verdict = HR_GATE_NOT_JUDGED;
-    strategy->rule = HR_GATE_BY_NOTHING;
-    snprintf(strategy->why, sizeof strategy->why, "the old program's seed %s failed: %.140s",
-             strategy->seed, message ? message : "it is not among its runs");
+    snprintf(strategy->why, sizeof strategy->why, "%sseed %s failed: %.140s", whose, strategy->seed,
+             message ? message
+             : older ? "it is not among its runs"
+                     : "it is not among the new runs");
 }
 
 /* Digests differ, and it is not their fault: is there a band? */
@@ -398,11 +386,11 @@ static enum hr_status look_at(const struct documents *of, struct side_by_side *r
     strategy->speed[0] = runs->lost ? (double)NAN : mean_speed(runs->there, runs->n);
     strategy->speed[1] = runs->met == runs->n ? mean_speed(runs->here, runs->n) : (double)NAN;
     if (runs->met < runs->n) {
-        say_missing(of, strategy);
+        say_failed(of, false, strategy);
         return HR_OK;
     }
     if (runs->lost) {
-        say_lost(of, strategy);
+        say_failed(of, true, strategy);
         return HR_OK;
     }
     compare_digests(runs, strategy);

@@ -207,6 +207,14 @@ static void final(void *arg, size_t offset)
     self->buffers->final(self, offset);
 }
 
+static struct hr_stage_context context_of(struct hr_train_worker *self)
+{
+    return (struct hr_stage_context){.waiter = &self->waiter,
+                                     .control = self->job->shared->control,
+                                     .rank = self->worker.rank,
+                                     .stage = &self->buffers->lead};
+}
+
 /* A worker that was started again: where its stages have begun the life, too. */
 static enum hr_status begin_life(const struct hr_train_worker *self, struct hr_stage *lead,
                                  const struct hr_stage_context *context)
@@ -237,16 +245,11 @@ static enum hr_status lead(struct hr_train_worker *self, const struct hr_stage_t
     struct hr_stage *stage = &self->buffers->lead;
     const struct hr_stage_place place = hr_staged_place(job, worker, 0, self->buffers->bell);
     hr_stage_sit(stage, &place);
-    const struct hr_stage_context context = {
-        .waiter = &self->waiter,
-        .control = job->shared->control,
-        .rank = worker,
-        .stage = stage,
-        .final = hr_train_job_overlaps(job) && is_last ? final : NULL,
-        .arg = self,
-        .lives = &stage->at.step->lives,
-        .life = self->life,
-    };
+    struct hr_stage_context context = context_of(self);
+    context.final = hr_train_job_overlaps(job) && is_last ? final : NULL;
+    context.arg = self;
+    context.lives = &stage->at.step->lives;
+    context.life = self->life;
     stage->load = load;
     stage->load_arg = loader;
     self->waiter.revoke = NULL; /* a step that is begun is made: other stages are in it */
@@ -441,14 +444,6 @@ static uint64_t load_streamed(void *arg, size_t m, float *x, uint32_t *labels, u
     memcpy(numbers, input->samples, share.count * sizeof *numbers);
     hr_account_turn(account, was);
     return input->pass;
-}
-
-static struct hr_stage_context context_of(struct hr_train_worker *self)
-{
-    return (struct hr_stage_context){.waiter = &self->waiter,
-                                     .control = self->job->shared->control,
-                                     .rank = self->worker.rank,
-                                     .stage = &self->buffers->lead};
 }
 
 static struct hr_stage *lead_of(struct hr_train_worker *self)
