@@ -163,7 +163,9 @@ static bool parse(char *text, struct hr_early_stop *out)
         !hr_parse_count(patience, &count) || count < 1)
         return false;
     out->patience = count;
-    return !delta || hr_parse_number(delta, &out->min_delta);
+    if (delta && !hr_parse_number(delta, &out->min_delta))
+        return false;
+    return !(kinds[out->metric].scale > 1 && out->min_delta >= 1); /* a share never improves so */
 }
 
 enum hr_status hr_early_stop_parse(const char *text, struct hr_early_stop *out)
@@ -176,7 +178,7 @@ enum hr_status hr_early_stop_parse(const char *text, struct hr_early_stop *out)
     return hr_fail(
         HR_E_USAGE,
         "--early-stop %s: expected METRIC,PATIENCE or METRIC,PATIENCE,MIN-DELTA: " METRICS
-        ", epochs from 1, a number that is not negative",
+        ", epochs from 1, a number that is not negative, of a share below 1",
         hr_printable(text).text);
 }
 

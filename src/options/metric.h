@@ -102,7 +102,7 @@ struct hr_early_stop {
     bool asked;
     enum hr_metric metric;
     size_t patience;  /* evaluations without an improvement after which it stops */
-    double min_delta; /* an improvement is larger than this */
+    double min_delta; /* what resets the patience improves by more than this */
 };
 
 /* "" asks for nothing. HR_E_USAGE: option, text, and what was expected. */

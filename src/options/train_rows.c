@@ -444,8 +444,8 @@ static const struct hr_option limits[] = {
         .commands = BOTH | HR_BENCH_NETS, .models = HR_OF_ALL_MODELS),
     ROW("early-stop", TEXT, early_stop, DECIDES, "METRIC,PATIENCE[,MIN-DELTA]", NULL,
         "loss,5: stop when 5 evaluations have not improved the loss (or accuracy, "
-        "balanced, macro_f1, roc_auc; of values rmse, mae, r2) by more than MIN-DELTA, "
-        "and end with the weights of the best; read on the validation split",
+        "balanced, macro_f1, roc_auc; of values rmse, mae, r2) by more than MIN-DELTA [0], "
+        "and end with the weights of the best of all; read on the validation split",
         .check = hr_check_early_stop, .models = HR_OF_ALL_MODELS),
     ROW("on-loss", TEXT, on_loss, AROUND, "HOW", "stop",
         "of a worker or server: stop; continue with those that are left; restart it, too; "

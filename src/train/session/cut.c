@@ -11,26 +11,43 @@ static bool ends_epoch(const struct hr_curve_point *point)
     return floor(point->epoch) == point->epoch;
 }
 
-/* Would this evaluation be the next best? */
-static bool best_is_beaten(const struct hr_early_stop *rule, const struct hr_best *best,
-                           const struct hr_curve_point *point)
+/* Is this evaluation compared, and better than that value by more than `delta`? */
+static bool is_better(const struct hr_early_stop *rule, const struct hr_best *best,
+                      const struct hr_curve_point *point, double than, double delta)
 {
     const double value = hr_metric_at(rule->metric, point);
     if (!isfinite(value) || !ends_epoch(point))
         return false;
-    return !best->any || hr_metric_better(rule->metric, value, best->value, rule->min_delta);
+    return !best->any || hr_metric_better(rule->metric, value, than, delta);
+}
+
+/* Would this evaluation be the next best? */
+static bool best_is_beaten(const struct hr_early_stop *rule, const struct hr_best *best,
+                           const struct hr_curve_point *point)
+{
+    return is_better(rule, best, point, best->value, 0);
 }
 
 struct hr_best hr_best_of(const struct hr_early_stop *rule, const struct hr_curve_point *curve,
                           size_t n)
 {
     struct hr_best best = {.any = false};
-    for (size_t i = 0; i < n; i++)
-        if (best_is_beaten(rule, &best, &curve[i]))
-            best = (struct hr_best){
-                .any = true, .point = i, .value = hr_metric_at(rule->metric, &curve[i])};
-        else if (ends_epoch(&curve[i]))
+    for (size_t i = 0; i < n; i++) {
+        const double value = hr_metric_at(rule->metric, &curve[i]);
+        const bool improves = is_better(rule, &best, &curve[i], best.mark, rule->min_delta);
+        const bool beats = best_is_beaten(rule, &best, &curve[i]);
+        if (improves) {
+            best.mark = value;
+            best.since = 0;
+        } else if (ends_epoch(&curve[i])) {
             best.since++;
+        }
+        if (beats) {
+            best.any = true;
+            best.point = i;
+            best.value = value;
+        }
+    }
     return best;
 }
 

@@ -83,11 +83,13 @@ struct hr_cut {
 struct hr_best {
     bool any;     /* none was a number: there is no best */
     size_t point; /* of the curve */
-    size_t since; /* evaluations behind it that were compared; without a best all */
     double value; /* what the metric was there */
+    double mark;  /* what it was at the last improvement by more than min_delta, */
+    size_t since; /* and evaluations behind that which were compared; without a best all */
 };
 
-/* The last of n evaluations that improved on the best before it. */
+/* The best of n evaluations, the first of those that are equal. An improvement is by more than
+ * rule->min_delta on the last improvement: many small ones are one in the end. */
 struct hr_best hr_best_of(const struct hr_early_stop *rule, const struct hr_curve_point *curve,
                           size_t n);
 

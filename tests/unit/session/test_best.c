@@ -52,9 +52,24 @@ static void less_than_min_delta_is_no_improvement(void **state)
     struct hr_curve_point curve[N];
     const struct hr_early_stop rule = rule_of("loss,5,0.15");
     const struct hr_best best = hr_best_of(&rule, curve, fill(curve, false));
-    assert_int_equal(best.point, 1);
     assert_int_equal(best.since, 5);
     assert_true(hr_best_is_over(&rule, &best));
+    assert_int_equal(best.point, 6); /* the best of all, though it does not reset the patience */
+}
+
+/* Each by 0.1: the second time it is more than 0.15 since the mark. */
+static void small_improvements_are_one_in_the_end(void **state)
+{
+    (void)state;
+    const struct hr_curve_point curve[] = {
+        {.test_loss = 2}, {.test_loss = 1.9}, {.test_loss = 1.8}, {.test_loss = 1.7}};
+    static const size_t since[] = {0, 1, 0, 1};
+    const struct hr_early_stop rule = rule_of("loss,5,0.15");
+    for (size_t n = 1; n <= 4; n++) {
+        const struct hr_best best = hr_best_of(&rule, curve, n);
+        assert_int_equal(best.point, n - 1);
+        assert_int_equal(best.since, since[n - 1]);
+    }
 }
 
 static void a_validation_split_is_what_is_looked_at(void **state)
@@ -109,9 +124,9 @@ static void nothing_asked_never_ends(void **state)
 static void other_texts_are_refused(void **state)
 {
     (void)state;
-    static const char *const texts[] = {"loss",     "loss,",     "loss,0",     "loss,x",
-                                        "losses,3", "loss,3,",   "loss,3,-1",  "loss,3,nan",
-                                        ",3",       "loss,3,1,", "loss,3,1,1", "loss 3"};
+    static const char *const texts[] = {
+        "loss",       "loss,",        "loss,0", "loss,x",    "losses,3",   "loss,3,", "loss,3,-1",
+        "loss,3,nan", "accuracy,3,1", ",3",     "loss,3,1,", "loss,3,1,1", "loss 3"};
     struct hr_early_stop rule;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         CHECK_FAILS(hr_early_stop_parse(texts[i], &rule), HR_E_USAGE);
@@ -124,6 +139,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_last_improvement_is_the_best),
+        cmocka_unit_test(small_improvements_are_one_in_the_end),
         cmocka_unit_test(less_than_min_delta_is_no_improvement),
         cmocka_unit_test(a_validation_split_is_what_is_looked_at),
         cmocka_unit_test(what_is_no_number_is_never_the_best),
