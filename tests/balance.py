@@ -31,6 +31,7 @@ RECOVERY = re.compile(r"""\b(?:outlives|hr_train_outlives|on_loss|reissues|losse
     |hr_lost_(?:batch|work|ranks)\w*|(?:hr_)?batch_states\w*|nlosses|struct[ ]hr_loss|hr_losses\w*|hr_(?:launcher|metrics|replica|record)_lost
     |hr_record_(?:back|term)|hr_run_group_lost|hr_groups_lost_alike|hr_staged_lose|hr_server_loss\w*|hr_loss_at_shard|hr_shard_lose\w*
     |hr_shard_sees_loss|(?:hr_)?(?:roster|quiesce|membership)\w*|revoke\w*|hr_(?:train_)?worker_(?:restart|drop|sit_out)|HR_MEMBERSHIP\w*
+    |hr_last_cut_\w+|hr_staleness_(?:keep|kept|restore)\w*|hr_stats_(?:mark|back_to_mark|mend|take_back|roll_back)|schedule->levels|bool[ ]levels
     |HR_(?:GONE|LEFT_GONE|E_GONE|E_REVOKED))\b""", re.X)
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
 
