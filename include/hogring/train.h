@@ -181,8 +181,9 @@ static inline void hr_train_defaults(struct hr_train_options *options)
 }
 
 /* Set an option by its name in `hogring help train`, to a value as one would type it there:
- * "sync-every", "8"; of a switch, "on" or "off". HR_E_USAGE: no field has that name, or the value
- * does not read as its kind does; what values mean together is for hr_train to check. */
+ * "sync-every", "8"; of a switch, "on" or "off"; "none" where there may be none. HR_E_USAGE: no
+ * field has that name, the value does not read as its kind does, or it is a 0 that says nothing;
+ * what values mean together is for hr_train to check. */
 enum hr_status hr_train_set(struct hr_train_options *options, const char *name, const char *value);
 
 /* Put the optimizer's defaults in place of HR_BY_OPTIMIZER, as hr_train does for itself.
