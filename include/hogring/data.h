@@ -50,10 +50,11 @@ enum hr_features {
  * follow one another, as floats; its label is the number of the first, and what is to be predicted
  * are the tokens behind each. */
 struct hr_tokens {
-    size_t context;  /* 0: the data are no text */
-    size_t count;    /* of all splits, below 2^32 */
-    size_t width;    /* bytes a number: 1, 2 or 4 */
-    const void *ids; /* (count) each below the data set's classes */
+    size_t context;       /* 0: the data are no text */
+    size_t count;         /* of all splits, below 2^32 */
+    size_t width;         /* bytes a number: 1, 2 or 4 */
+    const void *ids;      /* (count) each below the data set's classes */
+    const uint8_t *bytes; /* (classes) of text that each token is; NULL: not known */
 };
 
 /* Number `at` of them. */
@@ -87,8 +88,8 @@ struct hr_split {
     const uint32_t *groups;    /* --split group: a number of each row's group; else NULL */
     const uint32_t *file_rows; /* a part of a single file: which of its rows, from 0; else NULL */
     /* TOKENS: sample i begins at token first + i * context; end: behind the split's last token.
-     * bytes: of the text that it is, 0: not known. labels is NULL. */
-    size_t first, end, bytes;
+     * labels is NULL. */
+    size_t first, end;
 };
 
 /* Of a channel, in the training split: how many values are different, and how many of these still

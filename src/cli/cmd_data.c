@@ -38,7 +38,8 @@ static double density(const struct hr_dataset *d)
 struct text_look {
     struct hr_vocabulary vocabulary; /* owned */
     size_t occur;                    /* tokens of those that there may be */
-    double guess; /* nats a token, by how often each occurs in the training part */
+    double guess; /* nats a token of the test part, by how often each occurs in the training part,
+                     once more than it does */
 };
 
 static enum hr_status look_at_text(const struct hr_dataset *d, struct text_look *look)
@@ -46,17 +47,19 @@ static enum hr_status look_at_text(const struct hr_dataset *d, struct text_look 
     *look = (struct text_look){.guess = 0};
     HR_TRY(hr_vocabulary_read(d->recipe, &look->vocabulary));
     size_t *n = calloc(look->vocabulary.count, sizeof *n);
-    const double all = (double)(d->train.end - d->train.first);
+    const size_t tested = d->test.count * d->tokens.context;
     if (!n) {
         hr_vocabulary_free(&look->vocabulary);
         return hr_fail(HR_E_NOMEM, "no memory to count %zu tokens", look->vocabulary.count);
     }
     for (size_t i = d->train.first; i < d->train.end; i++)
         n[hr_token(&d->tokens, i)]++;
-    for (size_t k = 0; k < look->vocabulary.count; k++) {
+    for (size_t k = 0; k < look->vocabulary.count; k++)
         look->occur += n[k] > 0;
-        look->guess -= n[k] ? (double)n[k] / all * log((double)n[k] / all) : 0;
-    }
+    const double all = (double)(d->train.end - d->train.first + look->vocabulary.count);
+    for (size_t i = 1; i <= tested; i++) /* those that a model has to predict */
+        look->guess -= log((double)(n[hr_token(&d->tokens, d->test.first + i)] + 1) / all);
+    look->guess /= (double)tested;
     free(n);
     return HR_OK;
 }
@@ -116,7 +119,7 @@ static enum hr_status print_text(const struct hr_dataset *d)
     if (unmeasured(d))
         printf("          %zu more tokens are held out and not used (--text eval-tokens=N)\n",
                unmeasured(d));
-    printf("guess     loss %.4g nats a token, by how often each occurs: a model beats it\n",
+    printf("guess     test loss %.4g nats a token, by how often each occurs in training: to beat\n",
            look.guess);
     printf("digest    %s\n", d->digest);
     hr_vocabulary_free(&look.vocabulary);

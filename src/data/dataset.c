@@ -40,6 +40,7 @@ void hr_storage_free(struct hr_storage *storage)
     free(storage->columns);
     free(storage->rounding);
     free(storage->recipe);
+    free(storage->token_bytes);
     free(storage->text);
     hr_class_list_free(&storage->list);
     for (size_t s = 0; s < 3; s++)

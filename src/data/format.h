@@ -42,6 +42,7 @@ struct hr_storage {
     struct hr_class_list list;    /* options->classes */
     uint32_t *numbered[3];        /* labels by that list, of train, test and validation */
     char *recipe;                 /* owned: the data set's */
+    uint8_t *token_bytes;         /* owned: hr_tokens.bytes */
     size_t skipped;               /* the data set's */
     struct hr_tokens tokens;      /* of text; ids lie in `text`, or in `map` */
     void *text;                   /* owned */

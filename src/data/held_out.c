@@ -74,11 +74,8 @@ static enum hr_status cut_text(const struct hr_dataset *dataset, double fraction
     const size_t held = hr_hold_out_count(all->count, fraction) * dataset->tokens.context;
     const size_t at = all->end - hr_min_size(held + 1, all->end - all->first);
     const size_t end = hr_min_size(all->end, at + hr_tokens_measured(&dataset->options));
-    const double bytes = (double)all->bytes / (double)(all->end - all->first);
     out->train = hr_tokens_split(&dataset->tokens, all->first, at);
     out->test = hr_tokens_split(&dataset->tokens, at, end);
-    out->train.bytes = (size_t)(bytes * (double)(at - all->first) + 0.5);
-    out->test.bytes = (size_t)(bytes * (double)(end - at) + 0.5);
     return out->train.count
                ? HR_OK
                : hr_fail(HR_E_USAGE, "--validation %g: leaves nothing to train on", fraction);

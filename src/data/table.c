@@ -116,7 +116,6 @@ struct hr_split hr_table_split(const struct hr_table *table)
         .file_rows = table->file_rows,
         .first = table->first,
         .end = table->end,
-        .bytes = table->bytes,
     };
 }
 

@@ -28,8 +28,8 @@ struct hr_table {
     bool borrowed;
     void *map; /* owned: the mapping that pixels or values lie in; NULL: they are memory */
     size_t map_bytes;
-    uint32_t *file_rows;      /* owned; as in struct hr_split */
-    size_t first, end, bytes; /* of tokens: as there */
+    uint32_t *file_rows; /* owned; as in struct hr_split */
+    size_t first, end;   /* of tokens: as there */
     /* CSV: */
     uint32_t *groups;        /* owned; as in struct hr_split */
     char label_column[80];   /* where the labels stand */

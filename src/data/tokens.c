@@ -230,6 +230,20 @@ size_t hr_vocabulary_decode(const struct hr_vocabulary *vocabulary, uint32_t tok
     return 1;
 }
 
+enum hr_status hr_vocabulary_bytes(const struct hr_vocabulary *vocabulary, uint8_t **out)
+{
+    char text[16];
+    *out = NULL;
+    if (vocabulary->kind == HR_VOCABULARY_NUMBERS)
+        return HR_OK;
+    *out = malloc(vocabulary->count + 1);
+    if (!*out)
+        return hr_fail(HR_E_NOMEM, "no memory for a vocabulary");
+    for (uint32_t i = 0; i < vocabulary->count; i++)
+        (*out)[i] = (uint8_t)hr_vocabulary_decode(vocabulary, i, text);
+    return HR_OK;
+}
+
 /* --- windows --- */
 
 struct hr_split hr_tokens_split(const struct hr_tokens *tokens, size_t first, size_t end)
@@ -237,6 +251,14 @@ struct hr_split hr_tokens_split(const struct hr_tokens *tokens, size_t first, si
     const size_t n = end - first;
     return (struct hr_split){
         .count = n ? (n - 1) / tokens->context : 0, .first = first, .end = end};
+}
+
+size_t hr_tokens_bytes(const struct hr_tokens *tokens, const struct hr_split *split)
+{
+    size_t bytes = 0;
+    for (size_t i = 1; tokens->bytes && i <= split->count * tokens->context; i++)
+        bytes += tokens->bytes[hr_token(tokens, split->first + i)];
+    return bytes;
 }
 
 size_t hr_tokens_measured(const struct hr_data_options *options)

@@ -48,11 +48,18 @@ size_t hr_vocabulary_width(const struct hr_vocabulary *vocabulary);
 HR_CHECKED enum hr_status hr_vocabulary_encode(const struct hr_vocabulary *vocabulary,
                                                const char *name, const char *text, size_t bytes,
                                                struct hr_array *ids);
+/* *out (count) how many bytes of text each token is; NULL: not known. free(*out). HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_vocabulary_bytes(const struct hr_vocabulary *vocabulary,
+                                              uint8_t **out);
 /* A token as it is written, bytes (at most 16) out, and how many; of numbers "17 ". */
 size_t hr_vocabulary_decode(const struct hr_vocabulary *vocabulary, uint32_t token, char *out);
 
 /* Tokens [first, end) as a split. */
 struct hr_split hr_tokens_split(const struct hr_tokens *tokens, size_t first, size_t end);
+
+/* Bytes of text that are predicted of a split: those of its windows' tokens but the first, and of
+ * the one behind the last window. 0: not known. */
+size_t hr_tokens_bytes(const struct hr_tokens *tokens, const struct hr_split *split);
 
 /* Tokens that are measured on, at most, of all that are held out: whole windows of about
  * eval_tokens, and the one behind them. */

@@ -283,7 +283,7 @@ static enum hr_status run_blocks(struct evaluation *e, const struct hr_dataset *
     if (!out->answers) {
         out->test_accuracy = (double)NAN;
         out->tokens = dataset->tokens.context;
-        out->fit = hr_fit_of_text(&dataset->test, out->test_loss);
+        out->fit = hr_fit_of_text(dataset, out->test_loss);
         return HR_OK;
     }
     const struct hr_answered answered = {.count = out->count,

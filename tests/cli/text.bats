@@ -48,6 +48,28 @@ digest() { hogring train "${tiny[@]}" --max-steps 3 --quiet "$@" | sed -n 's/^we
   refused 2 "--outputs: is not supported for text" eval "$TMP/d" --outputs "$TMP/x.npy"
 }
 
+@test "bits a byte and the guess are of what is tested, whose characters may be others" {
+  python3 - "$TMP" <<'PY'
+import random, sys
+r = random.Random(3)
+open(f"{sys.argv[1]}/z.txt", "w").write("".join(r.choices("abcdefgh \n", k=4000)) + "".join(r.choices("猫狗鱼", k=1000)))
+PY
+  hogring train "${tiny[@]}" --data "$TMP/z.txt" --text vocabulary=chars --max-steps 3 --checkpoint-dir "$TMP/d" --quiet --json "$TMP/r.json" >/dev/null
+  hogring eval "$TMP/d" --json "$TMP/e.json" >/dev/null
+  hogring data info "$TMP/z.txt" --text vocabulary=chars,context=8 --json "$TMP/i.json" >/dev/null
+  python3 - "$TMP" <<'PY'
+import collections, json, math, sys
+tmp = sys.argv[1]
+r, e, i = (json.load(open(f"{tmp}/{name}.json")) for name in "rei")
+for loss, text in ((e["test_loss"], e["test_text"]), (r["runs"][0]["test_loss"], r["runs"][0]["test_text"])):
+    assert abs(text["bits_per_byte"] - loss / math.log(2) / 3) < 1e-9, text
+text = open(f"{tmp}/z.txt").read()
+train, test = text[:4000], text[4001:4001 + 999 // 8 * 8]
+n, all = collections.Counter(train), len(train) + len(set(text))
+assert abs(i["text"]["guess_loss"] + sum(math.log((n[c] + 1) / all) for c in test) / len(test)) < 1e-9
+PY
+}
+
 @test "other commands take text, or say in a line that they do not" {
   make_texts
   on=(--data "$TMP/cats.txt" "${tiny[@]}")

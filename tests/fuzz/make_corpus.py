@@ -66,7 +66,7 @@ def main(hogring):
     llm = struct.pack("<3i", 20240520, 1, 3) + bytes(1012)
     seed("token_file", "bin", b"\0" + llm + struct.pack("<3H", 1, 2, 500))
     seed("token_file", "u4", b"\1" + npy("<u4", (3,), struct.pack("<3I", 1, 2, 70000)))
-    seed("token_file", "recipe", b"\2" + b'{"tokens":"chars","count":2,"points":[10,228],"length":3,"bytes":4}')
+    seed("token_file", "recipe", b"\2" + b'{"tokens":"chars","count":2,"points":[10,228],"length":3}')
     seed("token_file", "chars", b"\3" + "zwölf €\n".encode())
     seed("npy", "i8", npy("<i8", (3,), struct.pack("<3q", -1, 0, 7), 3))
     seed("libsvm", "pairs", "\0+1 1:0.5 7:1.25\n-1 2:1 # note\n")

@@ -43,7 +43,6 @@ struct content {
     bool coded; /* it is tokens; else text */
     struct hr_token_view view;
     struct hr_vocabulary vocabulary; /* of tokens */
-    size_t text_bytes;               /* that they stand for; 0: not known */
     char note[HR_DATA_NOTE];
 };
 
@@ -158,7 +157,7 @@ static enum hr_status get_content(const struct hr_data_options *options, const c
         return hr_fail(HR_E_USAGE, "--%s: is of text, and %s holds tokens that were made of it",
                        options->lines ? "text lines" : "text vocabulary", path);
     HR_TRY(hr_token_file_parse(path, c->data, c->bytes, &c->view));
-    return hr_token_file_meaning(path, c->view.count, &c->vocabulary, &c->text_bytes);
+    return hr_token_file_meaning(path, c->view.count, &c->vocabulary);
 }
 
 /* --- reading --- */
@@ -174,7 +173,6 @@ struct text {
     struct hr_array joined; /* tokens of all files, where there are several or they are made here */
     struct part {
         size_t first, end; /* tokens */
-        size_t bytes;
     } train, test, validation;
 };
 
@@ -326,7 +324,6 @@ static enum hr_status add_tokens(struct text *t, struct content *c, struct part 
         HR_TRY(check_tokens(t, c));
     else if (t->vocabulary.kind == HR_VOCABULARY_BYTES)
         c->view = (struct hr_token_view){0, c->bytes, 1};
-    part->bytes = c->coded ? c->text_bytes : c->bytes;
     t->width = hr_vocabulary_width(&t->vocabulary);
     if (part == &t->train && lies_ready(t, c)) {
         adopt(t, c);
@@ -368,25 +365,17 @@ static enum hr_status read_files(struct text *t)
 
 /* --- splits --- */
 
-/* The bytes are shared out by tokens: of characters that is about what they are. */
 static void hold_out(struct text *t)
 {
-    struct part *train = &t->train;
-    const size_t n = train->end, bytes = train->bytes;
-    const size_t held = (size_t)(t->options->test_fraction * (double)n + 0.5);
-    train->end = n - held;
-    train->bytes = (size_t)((double)bytes * (double)train->end / (double)n + 0.5);
-    t->test = (struct part){train->end, n, bytes - train->bytes};
+    const size_t n = t->train.end;
+    t->train.end = n - (size_t)(t->options->test_fraction * (double)n + 0.5);
+    t->test = (struct part){t->train.end, n};
 }
 
 /* Only so many of them are measured on. */
 static void cap_part(const struct text *t, struct part *part)
 {
-    const size_t n = part->end - part->first, most = hr_tokens_measured(t->options);
-    if (n <= most)
-        return;
-    part->bytes = (size_t)((double)part->bytes * (double)most / (double)n + 0.5);
-    part->end = part->first + most;
+    part->end = hr_min_size(part->end, part->first + hr_tokens_measured(t->options));
 }
 
 static enum hr_status make_table(const struct text *t, const struct part *part, const char *what,
@@ -399,7 +388,6 @@ static enum hr_status make_table(const struct text *t, const struct part *part, 
     out->count = split.count;
     out->first = part->first;
     out->end = part->end;
-    out->bytes = part->bytes;
     if (split.count)
         return HR_OK;
     return hr_fail(HR_E_FORMAT,
@@ -428,6 +416,8 @@ static enum hr_status fill_storage(struct text *t)
         HR_TRY(make_table(t, &t->validation, "validation ", &storage->validation));
     storage->classes = t->vocabulary.count;
     storage->scale = 1;
+    HR_TRY(hr_vocabulary_bytes(&t->vocabulary, &storage->token_bytes));
+    tokens->bytes = storage->token_bytes;
     return hr_vocabulary_write(&t->vocabulary, &storage->recipe);
 }
 
@@ -458,7 +448,7 @@ enum hr_status hr_text_pack(const char *path, const struct hr_data_options *opti
     if (status == HR_OK && t.coded)
         status = hr_fail(HR_E_USAGE, "%s: holds tokens, expected text to make them of", path);
     if (status == HR_OK)
-        status = hr_token_file_write(out, t.ids, t.tokens, &t.vocabulary, t.train.bytes);
+        status = hr_token_file_write(out, t.ids, t.tokens, &t.vocabulary);
     *packed = (struct hr_text_packed){t.tokens, t.vocabulary.count};
     hr_vocabulary_free(&t.vocabulary);
     hr_storage_free(&storage);

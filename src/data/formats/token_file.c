@@ -87,21 +87,18 @@ enum hr_status hr_token_file_parse(const char *name, const void *memory, size_t 
 
 enum { MEANING_BYTES = 64 << 20 };
 
-enum hr_status hr_token_file_meaning(const char *path, size_t length, struct hr_vocabulary *out,
-                                     size_t *bytes)
+enum hr_status hr_token_file_meaning(const char *path, size_t length, struct hr_vocabulary *out)
 {
     char beside[HR_PATH_MAX], *text;
     json_error_t error;
     size_t size;
     *out = (struct hr_vocabulary){.kind = HR_VOCABULARY_NUMBERS};
-    *bytes = 0;
     HR_TRY(hr_path(beside, "%s.json", path));
     if (access(beside, F_OK))
         return HR_OK;
     HR_TRY(hr_file_read_all(beside, MEANING_BYTES, &text, &size));
     json_t *json = hr_json_load(text, size, &error);
     const double of = hr_json_number_at(json, "length");
-    *bytes = (size_t)json_integer_value(json_object_get(json, "bytes"));
     enum hr_status status = hr_vocabulary_read(text, out);
     json_decref(json);
     free(text);
@@ -118,7 +115,7 @@ enum hr_status hr_token_file_meaning(const char *path, size_t length, struct hr_
 }
 
 static enum hr_status write_meaning(const char *path, size_t length,
-                                    const struct hr_vocabulary *vocabulary, size_t bytes)
+                                    const struct hr_vocabulary *vocabulary)
 {
     char beside[HR_PATH_MAX], *recipe, *text;
     json_error_t error;
@@ -127,7 +124,6 @@ static enum hr_status write_meaning(const char *path, size_t length,
     json_t *json = hr_json_load(recipe, strlen(recipe), &error);
     free(recipe);
     json_object_set_new(json, "length", json_integer((json_int_t)length));
-    json_object_set_new(json, "bytes", json_integer((json_int_t)bytes));
     text = hr_json_dump(json, JSON_COMPACT);
     json_decref(json);
     if (!text)
@@ -138,12 +134,12 @@ static enum hr_status write_meaning(const char *path, size_t length,
 }
 
 enum hr_status hr_token_file_write(const char *path, const void *ids, size_t length,
-                                   const struct hr_vocabulary *vocabulary, size_t bytes)
+                                   const struct hr_vocabulary *vocabulary)
 {
     HR_TRY(hr_npy_write(path, &(struct hr_npy){.kind = 'u',
                                                .item = hr_vocabulary_width(vocabulary),
                                                .ndim = 1,
                                                .shape = {length},
                                                .data = ids}));
-    return write_meaning(path, length, vocabulary, bytes);
+    return write_meaning(path, length, vocabulary);
 }

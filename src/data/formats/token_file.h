@@ -6,8 +6,7 @@
  *             uint16, 20240801: of uint32
  *
  * What they stand for says a file beside them, PATH.json, where it is there: a recipe of tokens.h,
- * and with it "length", how many tokens there are, and "bytes", of the text. Without it they are
- * numbers.
+ * and with it "length", how many tokens there are. Without it they are numbers.
  *
  * Threads: none. Errors: HR_E_FORMAT with the file, what was found and what was expected.
  * Test: tests/unit/formats/test_text.c, tests/fuzz/fuzz_token_file.c
@@ -31,15 +30,14 @@ bool hr_token_file_is(const char *path, const char *head, size_t bytes);
 HR_CHECKED enum hr_status hr_token_file_parse(const char *name, const void *memory, size_t bytes,
                                               struct hr_token_view *out);
 
-/* Numbers have count 0: the file does not say how many there may be. bytes: of the text, 0: not
- * known. hr_vocabulary_free(out). */
+/* Numbers have count 0: the file does not say how many there may be. hr_vocabulary_free(out). */
 HR_CHECKED enum hr_status hr_token_file_meaning(const char *path, size_t length,
-                                                struct hr_vocabulary *out, size_t *bytes);
+                                                struct hr_vocabulary *out);
 
 /* An npy file, replaced, and what is beside it.
  *   ids (length, hr_vocabulary_width) */
 HR_CHECKED enum hr_status hr_token_file_write(const char *path, const void *ids, size_t length,
-                                              const struct hr_vocabulary *vocabulary, size_t bytes);
+                                              const struct hr_vocabulary *vocabulary);
 
 /* text.c: of a text, or a folder of them, with the vocabulary and lines of the options. */
 struct hr_text_packed {

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/tokens.h"
+
 static uint32_t label_of(const struct hr_answered *answered, size_t i)
 {
     return answered->labels[answered->rows ? answered->rows[i] : i];
@@ -101,9 +103,10 @@ struct hr_fit hr_fit_of_classes(const struct hr_answered *answered)
                            .roc_auc = find_area(answered)};
 }
 
-struct hr_fit hr_fit_of_text(const struct hr_split *split, double loss)
+struct hr_fit hr_fit_of_text(const struct hr_dataset *dataset, double loss)
 {
-    const double tokens = (double)(split->end - split->first), bytes = (double)split->bytes;
+    const double tokens = (double)(dataset->test.count * dataset->tokens.context);
+    const double bytes = (double)hr_tokens_bytes(&dataset->tokens, &dataset->test);
     return (struct hr_fit){.perplexity = exp(loss),
                            .bits_per_byte =
                                bytes > 0 ? loss / log(2) * tokens / bytes : (double)NAN,

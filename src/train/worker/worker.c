@@ -54,7 +54,7 @@ struct hr_measured hr_train_job_measured(const struct hr_train_job *job)
         return (struct hr_measured){sum / tests, (double)NAN, fit_of_values(job)};
     if (job->dataset->tokens.context)
         return (struct hr_measured){sum / tests, (double)NAN,
-                                    hr_fit_of_text(&job->dataset->test, sum / tests)};
+                                    hr_fit_of_text(job->dataset, sum / tests)};
     return (struct hr_measured){sum / tests, (double)correct / tests, fit_of_classes(job)};
 }
 

@@ -77,7 +77,8 @@ static void windows_stay_in_their_split(void **state)
         ids[i] = (uint16_t)(1000 + i);
     for (size_t T = 1; T <= MOST; T++)
         for (size_t end = 10 + T + 1; end <= COUNT; end++) {
-            const struct hr_tokens tokens = {T, COUNT, sizeof *ids, ids};
+            const struct hr_tokens tokens = {
+                .context = T, .count = COUNT, .width = sizeof *ids, .ids = ids};
             const struct hr_split split = hr_tokens_split(&tokens, 10, end);
             assert_int_equal(split.count, (end - 11) / T);
             const size_t offset = hr_tokens_offset(&tokens, check_seed(), end);

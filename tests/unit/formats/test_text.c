@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "data/held_out.h"
 #include "formats/token_file.h"
 #include "support/data_files.h"
 
@@ -46,7 +47,8 @@ static void same_text(const char *a, const char *b, const struct hr_data_options
     struct hr_dataset one = data_open(a, options), other = data_open(b, options);
     assert_string_equal(one.digest, other.digest);
     assert_int_equal(one.classes, other.classes);
-    assert_int_equal(one.test.bytes, other.test.bytes);
+    assert_int_equal(hr_tokens_bytes(&one.tokens, &one.test),
+                     hr_tokens_bytes(&other.tokens, &other.test));
     assert_string_equal(one.recipe, other.recipe);
     hr_dataset_close(&one);
     hr_dataset_close(&other);
@@ -73,7 +75,8 @@ static void a_text_is_itself_however_it_is_kept(void **state)
                           tokens = data_open("poem.npy", &plain);
         assert_string_equal(text.digest, tokens.digest);
         assert_string_equal(text.recipe, tokens.recipe);
-        assert_int_equal(text.train.bytes, tokens.train.bytes);
+        assert_int_equal(hr_tokens_bytes(&text.tokens, &text.test),
+                         hr_tokens_bytes(&tokens.tokens, &tokens.test));
         hr_dataset_close(&text);
         hr_dataset_close(&tokens);
     }
@@ -82,6 +85,35 @@ static void a_text_is_itself_however_it_is_kept(void **state)
     struct hr_dataset beside = data_open("poem.npy", &plain);
     assert_int_equal(beside.test.end - beside.test.first, 17);
     hr_dataset_close(&beside);
+}
+
+/* The end of the text has other characters than the rest. */
+static void a_part_has_its_own_bytes(void **state)
+{
+    (void)state;
+    struct hr_data_options options = small();
+    char text[80 + 20 * 3 + 1];
+    for (size_t i = 0; i < 80; i++)
+        text[i] = "abcde"[i % 5];
+    for (size_t i = 0; i < 20; i++)
+        memcpy(text + 80 + 3 * i, i % 2 ? "\xe7\x8c\xab" : "\xe7\x8b\x97", 4);
+    data_text("parts.txt", text);
+    snprintf(options.vocabulary, sizeof options.vocabulary, "chars");
+    options.test_fraction = 0.2;
+    struct hr_dataset dataset = data_open("parts.txt", &options);
+    assert_int_equal(dataset.test.end - dataset.test.first, 20);
+    const size_t predicted = dataset.test.count * dataset.tokens.context;
+    assert_true(predicted > 10 && predicted < 20);
+    assert_int_equal(hr_tokens_bytes(&dataset.tokens, &dataset.test), 3 * predicted);
+    assert_int_equal(hr_tokens_bytes(&dataset.tokens, &dataset.train),
+                     dataset.train.count * dataset.tokens.context);
+    struct hr_held_out held;
+    CHECK_OK(hr_held_out_open(&dataset, 0.2, 1, &held));
+    const struct hr_dataset *part = &held.dataset;
+    assert_int_equal(hr_tokens_bytes(&part->tokens, &part->test),
+                     part->test.count * part->tokens.context);
+    hr_held_out_close(&held);
+    hr_dataset_close(&dataset);
 }
 
 /* 64 MiB and more are mapped, and are no memory. */
@@ -117,7 +149,7 @@ static void tokens_made_elsewhere_are_numbers(void **state)
     struct hr_dataset dataset = data_open("wide.bin", &options);
     assert_int_equal(dataset.classes, 274);
     assert_int_equal(dataset.train.count, 7);
-    assert_int_equal(dataset.test.bytes, 0);
+    assert_int_equal(hr_tokens_bytes(&dataset.tokens, &dataset.test), 0);
     hr_dataset_close(&dataset);
     snprintf(options.classes, sizeof options.classes, "50257");
     dataset = data_open("narrow.npy", &options);
@@ -259,6 +291,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_text_is_itself_however_it_is_kept),
+        cmocka_unit_test(a_part_has_its_own_bytes),
         cmocka_unit_test(a_large_text_stays_in_its_file),
         cmocka_unit_test(tokens_made_elsewhere_are_numbers),
         cmocka_unit_test(files_that_hold_no_tokens_are_refused),

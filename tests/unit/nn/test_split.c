@@ -75,7 +75,8 @@ static void open_rig(struct rig *rig, const struct net *net)
     memset(rig, 0, sizeof *rig);
     rig->features = net->input.channels * net->input.height * net->input.width;
     if (hr_model_text_reads_tokens(net->list))
-        rig->text = (struct hr_tokens){rig->features, TEXT, 1, ids};
+        rig->text =
+            (struct hr_tokens){.context = rig->features, .count = TEXT, .width = 1, .ids = ids};
     const struct hr_model_options options = {.description = net->list,
                                              .input = net->input,
                                              .classes = CLASSES,
