@@ -73,7 +73,7 @@ static enum hr_status report(const struct hr_cli *cli, const struct hr_dataset *
     if (failed)
         return hr_fail(failed, "not every run ended well: see above");
     if (runs->unwritten)
-        return hr_fail(HR_E_IO, "not all of --log or --tensorboard is written: see above");
+        return hr_fail(HR_E_IO, "not every file is written whole: see above");
     if (hr_signals_seen(NULL))
         return hr_fail(HR_E_INTERRUPTED, "interrupted: the table shows what was finished");
     return hr_outcome_expect(cli, runs->results, good);

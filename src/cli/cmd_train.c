@@ -340,6 +340,21 @@ static enum hr_status report(const struct hr_cli *cli, const struct hr_dataset *
                : hr_outcome_expect(cli, result, 1);
 }
 
+/* How a run ended that came to status: told where its result is whole, though a file of it may be
+ * missing, which is an error still. */
+static enum hr_status tell_end(const struct hr_cli *cli, const struct hr_dataset *dataset,
+                               const struct hr_run_result *result,
+                               const struct hr_forecast_check *check, bool begun,
+                               enum hr_status status)
+{
+    char missing[1024];
+    if (!result->weights_digest[0])
+        return train_failed(cli, dataset, result, begun, status);
+    snprintf(missing, sizeof missing, "%s", hr_error_message());
+    const enum hr_status reported = report(cli, dataset, result, check);
+    return status == HR_OK ? reported : hr_fail(status, "%s", missing);
+}
+
 /* Whatever is refused, and the data. name: (HR_RUN_NAME) the request points to it. */
 static enum hr_status get_ready(struct hr_cli *cli, struct hr_machines *machines,
                                 struct hr_dataset *dataset, char *name,
@@ -380,14 +395,12 @@ static enum hr_status train(struct hr_cli *cli, struct hr_dataset *dataset,
     enum hr_status status = hr_train_on(machines, &cli->train, dataset, &observer, result);
     if (status == HR_OK)
         status = hr_cli_machines_ran(machines);
-    hr_watch_end(&watch, status == HR_OK ? result : NULL);
-    forecast_check_end(&check, &cli->train);
     const bool ran = status == HR_OK;
-    status = hr_timeline_end(&lines, status);
-    status = status == HR_OK
-                 ? hr_watch_close(&watch, result, report(cli, dataset, result, &check))
-                 : hr_watch_close(&watch, NULL,
-                                  train_failed(cli, dataset, result, watch.started, status));
+    const struct hr_run_result *whole = result->weights_digest[0] ? result : NULL;
+    hr_watch_end(&watch, whole);
+    forecast_check_end(&check, &cli->train);
+    status = tell_end(cli, dataset, result, &check, watch.started, status);
+    status = hr_timeline_end(&lines, hr_watch_close(&watch, whole, status));
     return ran ? hr_cli_machines_outcome(machines, status) : status;
 }
 

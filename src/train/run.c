@@ -214,7 +214,20 @@ static enum hr_status drive(struct hr_run *run)
     return run->drive.driver->run(&run->drive);
 }
 
-static enum hr_status train(struct hr_run *run)
+/* What is written when the result stands. */
+static enum hr_status write_files(struct hr_run *run)
+{
+    const enum hr_status recorded = hr_record_end(&run->drive);
+    if (recorded != HR_OK)
+        run->result->trace[0] = '\0';
+    HR_TRY(recorded);
+    if (run->job.options->calibrate[0])
+        HR_TRY(hr_calibrate_write(&run->drive));
+    return hr_launcher_saved(&run->launcher);
+}
+
+/* whole: the result is, whatever becomes of files. */
+static enum hr_status train(struct hr_run *run, bool *whole)
 {
     bool finished = false;
     HR_TRY(hr_multinode_agree(run, prepare(run)));
@@ -227,10 +240,8 @@ static enum hr_status train(struct hr_run *run)
     if (!hr_multinode_is_first(run))
         return HR_OK;
     HR_TRY(report(run));
-    HR_TRY(hr_record_end(&run->drive));
-    if (run->job.options->calibrate[0])
-        HR_TRY(hr_calibrate_write(&run->drive));
-    return hr_launcher_saved(&run->launcher);
+    *whole = true;
+    return write_files(run);
 }
 
 enum hr_status hr_train_call(const struct hr_train_call *call, struct hr_run_result *result)
@@ -241,8 +252,9 @@ enum hr_status hr_train_call(const struct hr_train_call *call, struct hr_run_res
         return hr_fail(HR_E_NOMEM, "no memory for a run");
     hr_run_begin(run, call);
     run->result = run->drive.result = result;
-    const enum hr_status status = train(run);
-    if (status != HR_OK)
+    bool whole = false;
+    const enum hr_status status = train(run, &whole);
+    if (status != HR_OK && !whole)
         hr_run_result_free(result);
     hr_run_finish(run);
     return status;

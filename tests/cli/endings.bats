@@ -166,7 +166,7 @@ need_namespaces() {
 }
 
 confined() {
-  unshare -m bash -c "$1" -- "${HOGRING:-build/hogring}" "$TMP"
+  unshare -m bash -c "$1" -- "$(realpath "${HOGRING:-build/hogring}")" "$TMP" "${@:2}"
 }
 
 @test "too small a /dev/shm is said, and trains all the same" {
@@ -185,4 +185,21 @@ confined() {
     code=$?; "$1" inspect "$2/d" >/dev/null || exit 8; ls -A "$2/d" | grep -q tmp && exit 7; exit $code'
   [ "$status" = 3 ] || { echo "$status $output"; return 1; }
   [[ "$output" == *"needed"* ]]
+}
+
+# keeps_result SIZE ARGUMENTS...: what a disk of SIZE has no room for costs exit 3, and none of the result.
+keeps_result() {
+  rm -f "$TMP/run.json"
+  SIZE=$1 run confined 'mkdir -p "$2/d" && mount -t tmpfs -o size=$SIZE none "$2/d" && cd "$2/d" && "$1" "${@:3}"' "${@:2}"
+  [ "$status" = 3 ] || { echo "$status $output"; return 1; }
+  [[ "$output" == *"No space left on device"* ]] || { echo "$output"; return 1; }
+  [ "$(json "$TMP/run.json" 'all(len(r["weights_digest"]) == 32 for r in d["runs"]), len(d["runs"]) > 0')" = "(True, True)" ]
+}
+
+@test "a timeline or trace that a full disk cannot hold takes no result with it" {
+  need_namespaces
+  local run=(--model softmax --quiet --json "$TMP/run.json")
+  keeps_result 100k train "${run[@]}" --epochs 40 --timeline t.json
+  keeps_result 100k compare "${run[@]}" --epochs 40 --strategies allreduce,hogwild --timeline t.json
+  keeps_result 40k train "${run[@]}" --epochs 100 --strategy ps-async --record run.trace
 }

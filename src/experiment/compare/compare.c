@@ -165,6 +165,18 @@ static enum hr_status turn_fold(const struct hr_cli *cli, const struct hr_compar
     return hr_dataset_open_with(cli->data, &options, dataset);
 }
 
+/* A result that is whole stands, though a file of the run could not be written: that is said. */
+static enum hr_status whole_at_least(enum hr_status status, const struct hr_run_result *result,
+                                     const char *entry, bool *unwritten)
+{
+    if (status == HR_OK || !result->weights_digest[0])
+        return status;
+    hr_log(HR_LOG_ERROR, "%s, seed %llu: %s", entry, (unsigned long long)result->seed,
+           hr_error_message());
+    *unwritten = true;
+    return HR_OK;
+}
+
 /* --- one run after another: each has the machine to itself, so that timings are fair --- */
 
 /* One after another. */
@@ -191,14 +203,21 @@ static enum hr_status compare_in_turn(const struct hr_cli *cli, struct hr_datase
         watch.share = &runs->share;
         hr_watch_timeline(&watch, &lines, &observer);
         hr_watch_write(&watch, &request, &observer);
-        const enum hr_status status = hr_train(options, dataset, &observer, &runs->results[i]);
+        const enum hr_status status =
+            whole_at_least(hr_train(options, dataset, &observer, &runs->results[i]),
+                           &runs->results[i], runs->entry[i], &runs->unwritten);
         runs->remaining.seconds[i] = status == HR_OK ? hr_seconds(hr_clock_ns() - began) : 0;
         hr_watch_end(&watch, status == HR_OK ? &runs->results[i] : NULL);
         compare_runs_note(runs, i, status, hr_error_message());
         runs->unwritten |=
             hr_watch_close(&watch, status == HR_OK ? &runs->results[i] : NULL, status) != status;
     }
-    return hr_timeline_end(&lines, turned);
+    const enum hr_status drawn = hr_timeline_end(&lines, turned);
+    if (turned == HR_OK && drawn != HR_OK) {
+        hr_log(HR_LOG_ERROR, "%s", hr_error_message());
+        runs->unwritten = true;
+    }
+    return turned;
 }
 
 /* Runs side by side take what they take at the same time. */
@@ -473,9 +492,10 @@ static _Noreturn void entrant_main(const struct hr_cli *cli, const struct hr_dat
     const struct hr_metrics_request request =
         hr_watch_request(cli, &options, dataset, runs->name[i]);
     hr_watch_write(&watch, &request, &observer);
-    parcel.status = hr_train(&options, dataset, &observer, &parcel.result);
+    parcel.status = whole_at_least(hr_train(&options, dataset, &observer, &parcel.result),
+                                   &parcel.result, runs->entry[i], &parcel.unwritten);
     const bool ended = parcel.status == HR_OK;
-    parcel.unwritten =
+    parcel.unwritten |=
         hr_watch_close(&watch, ended ? &parcel.result : NULL, parcel.status) != parcel.status;
     snprintf(parcel.message, sizeof parcel.message, "%s",
              parcel.status == HR_OK ? "" : hr_error_message());

@@ -44,7 +44,7 @@ struct hr_compare_runs {
     struct hr_watch_share share;
     struct hr_failed_run failed[HR_COMPARE_RUNS_MAX]; /* (nfailed), when all is over */
     size_t nfailed;
-    bool unwritten; /* a run's log is not whole, as was said */
+    bool unwritten; /* a run's log, timeline or last checkpoint is not whole, as was said */
 };
 
 /* Fill runs (zeroed) from the command line: entries x options with lists x seeds. HR_E_USAGE: what

@@ -416,8 +416,7 @@ static enum hr_status launch(struct hr_sparse_run *run)
     run->cpu_began_ns = hr_clock_cpu_ns();
     hr_launcher_begin(&run->launcher);
     HR_TRY(hr_launch_run(&options, &run->stuck));
-    HR_TRY(hr_launcher_end(&run->launcher));
-    return hr_launcher_saved(&run->launcher);
+    return hr_launcher_end(&run->launcher);
 }
 
 /* --- the result --- */
@@ -507,7 +506,8 @@ static enum hr_status make_problem(struct hr_sparse_run *run,
                                  &run->scale);
 }
 
-static enum hr_status train(struct hr_sparse_run *run, struct hr_resume *resume)
+/* whole: the result is, whatever becomes of files. */
+static enum hr_status train(struct hr_sparse_run *run, struct hr_resume *resume, bool *whole)
 {
     bool finished = false;
     HR_TRY(hr_resume_open(&run->options, &run->dataset, resume));
@@ -529,7 +529,9 @@ static enum hr_status train(struct hr_sparse_run *run, struct hr_resume *resume)
         return fill_result(run);
     HR_TRY(announce(run, checkpoint != NULL));
     HR_TRY(launch(run));
-    return fill_result(run);
+    HR_TRY(fill_result(run));
+    *whole = true;
+    return hr_launcher_saved(&run->launcher);
 }
 
 enum hr_status hr_sparse_train(const struct hr_train_options *options,
@@ -548,8 +550,9 @@ enum hr_status hr_sparse_train(const struct hr_train_options *options,
     run->dataset = dataset;
     run->launcher.observer = observer ? observer : &nobody;
     run->result = result;
-    const enum hr_status status = train(run, &resume);
-    if (status != HR_OK)
+    bool whole = false;
+    const enum hr_status status = train(run, &resume, &whole);
+    if (status != HR_OK && !whole)
         hr_run_result_free(result);
     hr_launcher_stop(&run->launcher);
     hr_claim_drop(&run->saver.claim);
