@@ -253,11 +253,26 @@ static void print_details(FILE *out, const struct hr_run_result *result)
                 result->record_cost);
 }
 
-static void print_end(FILE *out, const struct hr_run_result *result, bool details)
+/* A limit of time or steps ended the run before its epochs were over. */
+static void print_limit(FILE *out, const struct hr_train_options *o,
+                        const struct hr_run_result *result)
+{
+    const double epoch = result->ncurve ? result->curve[result->ncurve - 1].epoch : 0;
+    const bool steps = o->max_steps && result->past_updates + result->updates >= o->max_steps;
+    if (result->interrupted || result->best.stopped || o->budget[0] ||
+        !(o->max_steps || o->max_seconds > 0) || epoch >= (double)o->epochs)
+        return;
+    fprintf(out, "ended           after %.3g of %zu epochs, by --%s\n", epoch, o->epochs,
+            steps ? "max-steps" : "max-seconds");
+}
+
+static void print_end(FILE *out, const struct hr_train_options *options,
+                      const struct hr_run_result *result, bool details)
 {
     const uint64_t updates = result->past_updates + result->updates;
     fprintf(out, "\nweights digest  %s (%llu update%s)\n", result->weights_digest,
             (unsigned long long)updates, updates == 1 ? "" : "s");
+    print_limit(out, options, result);
     if (!strcmp(result->clock, "virtual"))
         fprintf(out, "virtual time    %.6g s of %zu worker%s, computed in %.3g s\n",
                 result->seconds, result->workers, result->workers == 1 ? "" : "s", result->wall_s);
@@ -327,7 +342,7 @@ static enum hr_status report(const struct hr_cli *cli, const struct hr_dataset *
         hr_table_print(out, result, 1, &style);
         hr_verdict_print(out, result, 1, (struct hr_verdict_request){0}, cli->details, style.width);
     }
-    print_end(out, result, cli->details);
+    print_end(out, &cli->train, result, cli->details);
     forecast_check_print(out, check, result);
     if (cli->export_to[0] && result->checkpoint[0])
         HR_TRY(export_model(cli, result));

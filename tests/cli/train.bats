@@ -182,3 +182,9 @@ load support
   wait "$pid" || true
   hogring train --model softmax --max-steps 2 --quiet --checkpoint-dir "$TMP/c" --overwrite >/dev/null
 }
+
+@test "a run that a limit ended says which, and after how much of its length" {
+  [[ "$(hogring train "${quick[@]}" --epochs 100 --max-steps 5)" == *"of 100 epochs, by --max-steps"* ]]
+  [[ "$(hogring train "${quick[@]}" --epochs 100000 --max-seconds 0.1s)" == *"of 100000 epochs, by --max-seconds"* ]]
+  [[ "$(hogring train "${quick[@]}" --max-steps 5000)" != *"--max-steps"* ]]
+}
