@@ -52,7 +52,7 @@ FILE_ORDER = {
     "serial": "gradient_pool serial drive_explore drive_replay",
     "virtual": "message_queue simulator drive_virtual",
     "state": "model_tensors state model_file",
-    "train": "evaluate multinode shared_memory optimizer_setup pipeline_setup prepare announce dense_result fits run what_if",
+    "train": "evaluate areas multinode shared_memory optimizer_setup pipeline_setup prepare announce dense_result fits run what_if",
     "forecast": "noise pace anchors forecast report",
 }
 found = []

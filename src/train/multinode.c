@@ -18,6 +18,7 @@
 #include "server/staleness.h"
 #include "session/saved.h"
 #include "strategy/shared.h"
+#include "train/areas.h"
 #include "worker/staged.h"
 
 bool hr_multinode_is_first(const struct hr_run *run)
@@ -332,8 +333,9 @@ enum { SAVE, STOP };
 static const int64_t LEAVE_NS = 5 * HR_NS_PER_SECOND;
 
 struct hr_multinode {
+    struct hr_areas areas;
     struct hr_bridge *bridge;
-    struct hr_diff_barrier *barrier;
+    struct hr_gather_barrier *barrier;
     struct hr_carried_group carried, carried_leaders;
     struct hr_asked_elsewhere elsewhere;
     struct hr_losses_multinode losses;
@@ -369,11 +371,6 @@ static enum hr_status pass_on(void *arg, bool stop)
     const uint64_t what = stop ? STOP : SAVE;
     return hr_bridge_post(run->multinode->bridge, 0, REQUESTS, &what, sizeof what, NULL, 0, NULL,
                           NULL);
-}
-
-size_t hr_multinode_bytes(const struct hr_run *run)
-{
-    return run->machines ? hr_diff_barrier_bytes(run->areas.area, run->areas.n) : 0;
 }
 
 static struct hr_cargo cargo_of(const void *arg, const struct hr_ring *ring,
@@ -441,13 +438,16 @@ static enum hr_status begin_rings(void *arg)
         hr_leaders_choose(leaders, &shared->hosts, shared->active->rank, shared->active->n);
         HR_TRY(hr_group_init(leaders->group, &leaders->options));
     }
+    struct hr_areas *areas = &run->multinode->areas;
+    HR_TRY(hr_areas_list(run, areas));
+    hr_gather_barrier_share(run->multinode->barrier, areas->area, areas->n);
     return add_rings(run);
 }
 
 static enum hr_status meet(void *arg, size_t rank, struct hr_waiter *waiter, unsigned stage)
 {
     const struct hr_run *run = arg;
-    return hr_diff_barrier_at(run->multinode->barrier, rank, waiter, stage, "a cut");
+    return hr_gather_barrier_at(run->multinode->barrier, rank, waiter, stage, "a cut");
 }
 
 /* The launcher conducts barriers where no worker lives. */
@@ -458,7 +458,7 @@ static enum hr_status tend(void *arg)
                                .timeout_ns = run->job.waits.timeout_ns,
                                .poll = hr_bridge_poll,
                                .poll_arg = run->multinode->bridge};
-    return hr_diff_barrier_conduct(run->multinode->barrier, &waiter, "a cut");
+    return hr_gather_barrier_conduct(run->multinode->barrier, &waiter, "a cut");
 }
 
 static void open_losses(struct hr_run *run)
@@ -495,19 +495,20 @@ static enum hr_status open_all(struct hr_run *run)
                                               .lost_arg = &multinode->losses};
     HR_TRY(hr_bridge_open(&carried, &multinode->bridge));
     HR_TRY(add_rings(run));
-    const struct hr_diff_barrier_options meets = {.bridge = multinode->bridge,
-                                                  .wire = run->machines->wire,
-                                                  .hosts = shared->hosts,
-                                                  .nranks = shared->workers,
-                                                  .in_order = shared->outlives,
-                                                  .led = hr_workers_here(shared) == 0 ||
-                                                         shared->outlives,
-                                                  .control = shared->control,
-                                                  .segment = run->segment.base,
-                                                  .area = run->areas.area,
-                                                  .nareas = run->areas.n,
-                                                  .channel = MEETINGS};
-    HR_TRY(hr_diff_barrier_open(&meets, &multinode->barrier));
+    HR_TRY(hr_areas_list(run, &multinode->areas));
+    const struct hr_gather_barrier_options meets = {.bridge = multinode->bridge,
+                                                    .wire = run->machines->wire,
+                                                    .hosts = shared->hosts,
+                                                    .nranks = shared->workers,
+                                                    .in_order = shared->outlives,
+                                                    .led = hr_workers_here(shared) == 0 ||
+                                                           shared->outlives,
+                                                    .control = shared->control,
+                                                    .segment = run->segment.base,
+                                                    .area = multinode->areas.area,
+                                                    .nareas = multinode->areas.n,
+                                                    .channel = MEETINGS};
+    HR_TRY(hr_gather_barrier_open(&meets, &multinode->barrier));
     const struct hr_wire_sink requests = {run, place_request, take_request};
     hr_bridge_listen(multinode->bridge, REQUESTS, &requests);
     hr_record_listen(&run->drive, multinode->bridge, LOGS);
@@ -541,9 +542,10 @@ struct layout {
 static enum hr_status compare_layouts(struct hr_run *run)
 {
     struct hr_machines *machines = run->machines;
-    const struct layout mine = {
-        run->segment.bytes, hr_digest64(run->areas.area, run->areas.n * sizeof *run->areas.area),
-        run->job.begins_with, run->shared.schedule.first};
+    const struct hr_areas *areas = &run->multinode->areas;
+    const struct layout mine = {run->segment.bytes,
+                                hr_digest64(areas->area, areas->n * sizeof *areas->area),
+                                run->job.begins_with, run->shared.schedule.first};
     struct layout all[HR_WIRE_MACHINES];
     HR_TRY(hr_machines_gather(machines, &mine, sizeof mine, all, "all machines to be ready"));
     for (size_t m = 1; m < machines->wire->machines; m++) {
@@ -608,8 +610,8 @@ enum hr_status hr_multinode_end(struct hr_run *run, enum hr_status status)
     if (status == HR_OK && run->shared.outlives)
         status = hr_losses_multinode_end(&run->drive.losses);
     else if (status == HR_OK)
-        status = hr_diff_barrier_alone(run->multinode->barrier, &waiter, HR_STAGE_OVER,
-                                       "the end of the run");
+        status = hr_gather_barrier_alone(run->multinode->barrier, &waiter, HR_STAGE_OVER,
+                                         "the end of the run");
     if (status == HR_OK)
         hr_staleness_gather(&run->shared);
     if (status == HR_E_ABORTED)
@@ -644,7 +646,8 @@ void hr_multinode_free(struct hr_run *run)
     if (!run->multinode)
         return;
     hr_bridge_close(run->multinode->bridge);
-    hr_diff_barrier_close(run->multinode->barrier);
+    hr_gather_barrier_close(run->multinode->barrier);
+    hr_areas_free(&run->multinode->areas);
     free(run->multinode);
     run->multinode = NULL;
 }

@@ -5,7 +5,7 @@
  *   Servers  are ranks behind the workers, or live with the workers that they are in; the first one
  *            with worker 0, on machine 0.
  *   Joined   by what goes through rings (machines/bridge.h), and at cuts by barriers
- *            (machines/diff_barrier.h), behind which all state is alike.
+ *            (machines/gather_barrier.h), behind which each has what others wrote (areas.h).
  *   First    machine 0 has worker 0, who leads; it alone shows, saves, and has the result. The
  *            others' launchers follow (session/launcher.h).
  *   Agreed   before anything is trained: version, options, data, what decides bits, the layout of
@@ -38,9 +38,6 @@ void hr_multinode_lead(struct hr_run *run);
 HR_CHECKED enum hr_status hr_multinode_end(struct hr_run *run, enum hr_status status);
 /* Harmless where nothing was joined. */
 void hr_multinode_free(struct hr_run *run);
-
-/* Bytes beside the segment. */
-size_t hr_multinode_bytes(const struct hr_run *run);
 
 /* Is this the machine whose output is the run's? */
 bool hr_multinode_is_first(const struct hr_run *run);

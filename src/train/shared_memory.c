@@ -7,7 +7,6 @@
 
 #include "drive/calibrate.h"
 #include "drive/record.h"
-#include "drive/quiesce.h"
 #include "hogring/checkpoint.h"
 #include "server/server.h"
 #include "server/staleness.h"
@@ -20,75 +19,10 @@
 #include "strategy/peers.h"
 #include "strategy/shared.h"
 #include "train/run.h"
-#include "train/multinode.h"
 #include "worker/compute_buffers.h"
 #include "worker/input.h"
 #include "worker/staged.h"
 #include "worker/worker.h"
-
-/* Of runs on several machines: what is alike behind a barrier, which only machine 0 reads, and how
- * its writers' parts lie (machines/diff_barrier.h). Not what a launcher writes, who does not rest.
- */
-static const struct hr_area words = {.unit = 1}, words_for_first = {.unit = 1, .for_first = true};
-static const struct hr_area at_the_end = {
-    .unit = 1, .for_first = true, .stages = UINT32_C(1) << HR_STAGE_OVER};
-static const struct hr_area arrays = {.unit = HR_LINE},
-                            arrays_for_first = {.unit = HR_LINE, .for_first = true},
-                            arrays_at_the_end = {.unit = HR_LINE,
-                                                 .for_first = true,
-                                                 .stages = UINT32_C(1) << HR_STAGE_OVER};
-
-static void all_alike(struct hr_carver *to, struct hr_area how)
-{
-    hr_carve_alike(to, 0, SIZE_MAX, how);
-}
-
-/* Floats of each worker, one behind the other: no unit is of two. */
-static void workers_alike(struct hr_carver *to, size_t workers, size_t floats, struct hr_area how)
-{
-    for (size_t w = 0; w < workers; w++)
-        hr_carve_alike(to, w * floats * sizeof(float), floats * sizeof(float), how);
-}
-
-/* Arrays of params floats, of each of which workers write their stripes. */
-static void stripes_alike(struct hr_carver *to, const struct hr_shared_state *shared,
-                          size_t narrays, struct hr_area how)
-{
-    for (size_t i = 0; i < narrays; i++)
-        for (size_t w = 0; w < shared->workers; w++) {
-            const size_t begin = hr_stripe_begin(shared->params, shared->workers, w),
-                         end = hr_stripe_begin(shared->params, shared->workers, w + 1);
-            hr_carve_alike(to, (i * shared->params + begin) * sizeof(float),
-                           (end - begin) * sizeof(float), how);
-        }
-}
-
-/* Behind a loss machine 0 puts counters in order, but not the times of those who wait for that, and
- * go on booking them. */
-static void stats_alike(struct hr_carver *to, const struct hr_shared_state *shared)
-{
-    static const struct hr_area times = {.unit = 1, .stages = ~(UINT32_C(1) << HR_STAGE_SPAN)};
-    const size_t each = sizeof *shared->stats, time = offsetof(struct hr_worker_stats, account);
-    if (!shared->outlives)
-        all_alike(to, words);
-    for (size_t w = 0; w < shared->workers && shared->outlives; w++) {
-        hr_carve_alike(to, w * each, time, words);
-        hr_carve_alike(to, w * each + time, each - time, times);
-    }
-}
-
-/* How machines keep a part of the snapshot alike. */
-static void part_alike(struct hr_carver *to, const struct hr_shared_state *shared,
-                       const struct hr_snapshot_part *part)
-{
-    const struct hr_area how = part->for_all ? arrays : arrays_for_first;
-    if (!part->floats)
-        all_alike(to, part->for_all ? words : words_for_first);
-    else if (part->striped)
-        stripes_alike(to, shared, part->striped, how);
-    else
-        workers_alike(to, part->copies, part->bytes / sizeof(float), how);
-}
 
 static void lay_out_parts(struct hr_carver *to, const char *what,
                           const struct hr_shared_state *shared, struct hr_snapshot *snapshot)
@@ -100,8 +34,6 @@ static void lay_out_parts(struct hr_carver *to, const char *what,
         hr_snapshot_place(snapshot, &part[i],
                           part[i].floats ? hr_carve_arena(to, what, bytes / sizeof(float))
                                          : hr_carve(to, what, bytes));
-        if (snapshot == &shared->snapshot)
-            part_alike(to, shared, &part[i]);
     }
 }
 
@@ -200,32 +132,13 @@ static void lay_out_stages(struct hr_run *run, struct hr_carver *to)
         return;
     job->stage_accounts = hr_carve(to, "counters and curve",
                                    workers * pipeline->members * sizeof *job->stage_accounts);
-    all_alike(to, at_the_end);
     const size_t spans = job->serial || pipeline->options.streams
                              ? 0
                              : pipeline->ranks * hr_spans_of_a_stage(pipeline);
     if (spans)
         job->when = hr_carve(to, "counters and curve", spans * sizeof *job->when);
-    if (spans)
-        all_alike(to, at_the_end);
     if (!job->serial)
         job->stage_memory = hr_carve(to, "between stages", workers * hr_pipeline_bytes(pipeline));
-}
-
-static void lay_out_staleness(struct hr_shared_state *shared, struct hr_carver *to)
-{
-    const struct hr_range copies = hr_staleness_copies(shared);
-    shared->staleness = hr_carve(to, counts, hr_staleness_bytes(shared));
-    hr_carve_alike(to, copies.begin, copies.count, arrays_at_the_end);
-}
-
-/* Samples of all workers are machine 0's to write. */
-static void lay_out_calibration(struct hr_run *run, struct hr_carver *to)
-{
-    const size_t bytes = hr_calibration_bytes(&run->job);
-    hr_calibration_place(&run->drive, hr_carve(to, "counters and curve", bytes));
-    if (bytes)
-        all_alike(to, arrays_for_first);
 }
 
 /* The strategy's own. */
@@ -254,28 +167,22 @@ static enum hr_status count_groups(const struct hr_run *run, struct group_bytes 
                : HR_OK;
 }
 
-static void *carve_tested(struct hr_carver *to, size_t bytes, bool at_cuts)
-{
-    void *at = hr_carve(to, counts, bytes);
-    if (at_cuts)
-        all_alike(to, words_for_first);
-    return at;
-}
-
 /* What is measured of a test split at cuts, or once, when all ranks have ended. */
 static void lay_out_tested(struct hr_carver *to, const struct hr_model *model,
-                           const struct hr_dataset *dataset, bool at_cuts, struct hr_tested *out)
+                           const struct hr_dataset *dataset, struct hr_tested *out)
 {
     const size_t blocks = hr_train_job_blocks(dataset), outputs = hr_model_outputs(model);
     const size_t samples = dataset->test.count, targets = dataset->targets.count;
-    const size_t answers = targets || dataset->tokens.context ? 0 : samples;
-    const size_t ranked = hr_class_scores_rank(dataset->classes, outputs) ? samples * outputs : 0;
-    const size_t errors = targets ? (blocks + 1) * 2 * targets : 0;
+    const bool answers = !targets && !dataset->tokens.context;
+    const bool ranked = hr_class_scores_rank(dataset->classes, outputs);
     out->nblocks = blocks;
-    out->cells = carve_tested(to, blocks * sizeof *out->cells, at_cuts);
-    out->answers = carve_tested(to, answers * sizeof *out->answers, at_cuts);
-    out->outputs = carve_tested(to, ranked * sizeof *out->outputs, at_cuts);
-    out->errors = carve_tested(to, errors * sizeof *out->errors, at_cuts);
+    out->answer_bytes = answers ? sizeof *out->answers : 0;
+    out->output_bytes = ranked ? outputs * sizeof *out->outputs : 0;
+    out->cells = hr_carve(to, counts, blocks * sizeof *out->cells);
+    out->answers = hr_carve(to, counts, samples * out->answer_bytes);
+    out->outputs = hr_carve(to, counts, samples * out->output_bytes);
+    out->errors =
+        hr_carve(to, counts, targets ? (blocks + 1) * 2 * targets * sizeof *out->errors : 0);
 }
 
 static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
@@ -285,26 +192,20 @@ static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
     struct group_bytes bytes;
     HR_TRY(count_groups(run, &bytes));
     run->job.cut = leader->cuts.cut = hr_carve(to, counts, sizeof *leader->cuts.cut);
-    hr_carve_alike(to, 0, offsetof(struct hr_cut, saves_done), words);
     shared->dispenser = hr_carve(to, counts, sizeof *shared->dispenser);
-    /* next and stop_at go along with messages. */
-    hr_carve_alike(to, offsetof(struct hr_dispenser, cut), sizeof shared->dispenser->cut, words);
-    hr_carve_alike(to, offsetof(struct hr_dispenser, begins), SIZE_MAX, words);
     if (shared->dispenser && (!run->drive.replay || shared->schedule.pauses))
         leader->cuts.request = &shared->dispenser->save;
     shared->group = hr_carve(to, "rings", bytes.workers);
     shared->leaders.group = hr_carve(to, "rings", bytes.leaders);
     run->job.wires.free_at = hr_carve(to, "rings", hr_wires_bytes(&run->job.wires));
     shared->stats = hr_carve(to, counts, shared->workers * sizeof *shared->stats);
-    stats_alike(to, shared);
     shared->stragglers = hr_carve(to, counts, hr_stragglers_bytes(shared->workers));
-    hr_carve_alike(to, hr_stragglers_lines_bytes(shared->workers), SIZE_MAX, words); /* the costs */
     shared->active = hr_carve(
         to, counts, sizeof *shared->active + shared->workers * sizeof *shared->active->rank);
-    lay_out_staleness(shared, to);
-    lay_out_tested(to, run->job.model, run->job.dataset, true, &run->job.tested);
+    shared->staleness = hr_carve(to, counts, hr_staleness_bytes(shared));
+    lay_out_tested(to, run->job.model, run->job.dataset, &run->job.tested);
     if (run->final_test.dataset)
-        lay_out_tested(to, run->job.model, run->final_test.dataset, false, &run->final_test.tested);
+        lay_out_tested(to, run->job.model, run->final_test.dataset, &run->final_test.tested);
     leader->cuts.curve = hr_carve(to, counts, leader->cuts.curve_room * sizeof *leader->cuts.curve);
     lay_out_parts(to, copy, shared, &shared->snapshot);
     run->saver.copy = hr_carve(to, copy, hr_save_copy_bytes(&run->saver));
@@ -323,16 +224,15 @@ static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
     if (shared->snapshot.live && to->base)
         shared->snapshot.weights = hr_rows_memory(shared);
     run->drive.record_tails = hr_carve(to, "trace", hr_record_bytes(&run->drive));
-    lay_out_calibration(run, to);
+    hr_calibration_place(&run->drive,
+                         hr_carve(to, "counters and curve", hr_calibration_bytes(&run->job)));
     shared->segment = to->base;
     return HR_OK;
 }
 
 static enum hr_status memory_needs(struct hr_run *run, struct hr_needs *needs)
 {
-    run->areas.n = 0;
-    return lay_out(
-        run, &(struct hr_carver){.needs = needs, .areas = run->machines ? &run->areas : NULL});
+    return lay_out(run, &(struct hr_carver){.needs = needs});
 }
 
 enum hr_status hr_memory_take(struct hr_run *run)
@@ -350,9 +250,7 @@ enum hr_status hr_memory_take(struct hr_run *run)
     hr_about_run(&run->shared.control->about, run->options.strategy, count.used);
     run->shared.control->about.tokens = run->job.dataset->tokens.context;
     run->shared.control->about.team = run->job.pipeline ? (uint32_t)run->job.pipeline->team : 0;
-    run->areas.n = 0; /* what the needs were told may have moved since: a past has a curve */
-    return lay_out(run, &(struct hr_carver){.base = run->segment.base,
-                                            .areas = run->machines ? &run->areas : NULL});
+    return lay_out(run, &(struct hr_carver){.base = run->segment.base});
 }
 
 /* The memory that a run will take, asked of each part before it is allocated. */
@@ -447,8 +345,6 @@ enum hr_status hr_run_needs(struct hr_run *run, const struct hr_checkpoint *chec
     else if (run->job.options->init_weights[0])
         hr_needs_add(needs, "initial weights", shared->params, sizeof(float));
     HR_TRY(memory_needs(run, needs));
-    if (run->machines)
-        hr_needs_add(needs, "alike on machines", 1, hr_multinode_bytes(run));
     add_private(run, needs);
     add_owners(run, needs);
     needs->reserved += run->leader.cuts.saves * stack_bytes(); /* of who writes them */

@@ -55,13 +55,13 @@ static inline void hr_hosts_deal_behind(struct hr_hosts *hosts, size_t first, si
         hosts->machine[first + i] = (uint8_t)(on_first ? 0 : i % hosts->machines);
 }
 
-/* Bytes of the segment that are alike on all machines of a run, behind a barrier of their ranks
- * (machines/diff_barrier.h). */
+/* Bytes of the segment that one rank writes, and that its machine sends to the others at some
+ * barriers of all (machines/gather_barrier.h). */
 struct hr_area {
     size_t offset, bytes;
-    size_t unit;     /* 1 .. 4096, a power of two; bytes need be no multiple */
+    size_t writer;   /* a rank */
+    uint32_t stages; /* bit s: it is sent at barriers of stage s */
     bool for_first;  /* machine 0 alone wants to know */
-    uint32_t stages; /* bit s: it is compared at barriers of stage s; 0: at all */
 };
 
 #endif

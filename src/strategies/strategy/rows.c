@@ -404,21 +404,18 @@ size_t hr_snapshot_parts(const struct hr_shared_state *shared, const struct hr_s
     const size_t params = shared->params * sizeof(float), workers = shared->workers;
     const size_t state = hr_state_floats(shared) * sizeof(float), copies = snapshot->state_copies;
     const size_t errors = hr_compression_state_floats(shared) * sizeof(float);
-    const bool own = rows_of(shared)->state == HR_KEPT_OWN, mean = hr_rows_mean(rows_of(shared));
     const size_t more = hr_rows_more(rows_of(shared));
     const struct hr_snapshot_part all[] = {
-        {offsetof(struct hr_snapshot, weights), params, !snapshot->live, 1, true, true},
-        {offsetof(struct hr_snapshot, state), state, snapshot->copied ? copies : 0,
-         own ? 0 : shared->optimizer.rule->nstates, true, false},
-        {offsetof(struct hr_snapshot, applied), sizeof *snapshot->applied, copies, 0, false, false},
-        {offsetof(struct hr_snapshot, more), more * params, snapshot->copied && more, more, true,
-         false},
-        {offsetof(struct hr_snapshot, replicas), params, snapshot->replica_copies, 0, true, mean},
+        {offsetof(struct hr_snapshot, weights), params, !snapshot->live, true},
+        {offsetof(struct hr_snapshot, state), state, snapshot->copied ? copies : 0, true},
+        {offsetof(struct hr_snapshot, applied), sizeof *snapshot->applied, copies, false},
+        {offsetof(struct hr_snapshot, more), more * params, snapshot->copied && more, true},
+        {offsetof(struct hr_snapshot, replicas), params, snapshot->replica_copies, true},
         {offsetof(struct hr_snapshot, since), sizeof *snapshot->since, snapshot->tied ? workers : 0,
-         0, false, false},
-        {offsetof(struct hr_snapshot, apart), sizeof *snapshot->apart, 1, 0, false, true},
-        {offsetof(struct hr_snapshot, errors), errors, snapshot->copied && errors ? workers : 0, 0,
-         true, false},
+         false},
+        {offsetof(struct hr_snapshot, apart), sizeof *snapshot->apart, 1, false},
+        {offsetof(struct hr_snapshot, errors), errors, snapshot->copied && errors ? workers : 0,
+         true},
     };
     size_t n = 0;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)

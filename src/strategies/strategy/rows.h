@@ -117,9 +117,7 @@ struct hr_snapshot_part {
     size_t field; /* a pointer in struct hr_snapshot: this many bytes behind its beginning */
     size_t bytes; /* of one copy */
     size_t copies;
-    size_t striped; /* arrays of (params) floats in it, of which workers write stripes; or 0 */
     bool floats;
-    bool for_all; /* every rank reads all of it; else the launcher alone */
 };
 
 enum { HR_SNAPSHOT_PARTS = 8 };

@@ -217,7 +217,7 @@ static inline bool hr_shared_quiesces(const struct hr_shared_state *shared, uint
 }
 
 /* Are there several machines? Then ranks of others see only what goes through rings, and what was
- * stored before a barrier (machines/diff_barrier.h). */
+ * stored before a barrier (machines/gather_barrier.h). */
 static inline bool hr_shared_is_multinode(const struct hr_shared_state *shared)
 {
     return hr_hosts_are_many(&shared->hosts);

@@ -43,14 +43,9 @@ static size_t row_bytes(size_t workers)
     return hr_round_up(workers * HR_LATES * sizeof(int64_t), HR_LINE);
 }
 
-size_t hr_stragglers_lines_bytes(size_t workers)
-{
-    return workers * HR_ARRIVALS * sizeof(struct line);
-}
-
 size_t hr_stragglers_bytes(size_t workers)
 {
-    return hr_stragglers_lines_bytes(workers) + rows_of(workers) * row_bytes(workers);
+    return workers * HR_ARRIVALS * sizeof(struct line) + rows_of(workers) * row_bytes(workers);
 }
 
 void *hr_stragglers_words(const struct hr_shared_state *shared, size_t worker, size_t i)

@@ -87,9 +87,8 @@ static inline uint64_t hr_opened_by(size_t worker, uint64_t index)
 /* Has it come later than who opened before? */
 bool hr_stragglers_later(const struct hr_shared_state *shared, uint64_t opened, uint64_t before);
 
-/* Memory of all workers, zeroed; lines stand before costs. */
+/* Memory of all workers, zeroed. */
 size_t hr_stragglers_bytes(size_t workers);
-size_t hr_stragglers_lines_bytes(size_t workers);
 
 /* What other machines read of a worker: the words of its line i < HR_ARRIVALS. They may be copied
  * there at any time, in their order. */

@@ -187,13 +187,13 @@ static void take(struct hr_losses *losses, const struct hr_loss_message *message
     for (size_t m = 0; m < it->hosts->machines; m++)
         if (message->machines & bit(m)) {
             hr_bridge_lose(it->bridge, m);
-            hr_diff_barrier_drop(it->barrier, m);
+            hr_gather_barrier_drop(it->barrier, m);
         }
     it->gone |= message->machines;
     if (message->term) {
         it->term = (uint32_t)message->term;
         hr_bridge_end_term(it->bridge, it->term);
-        hr_diff_barrier_end_term(it->barrier);
+        hr_gather_barrier_end_term(it->barrier);
     }
     lose_ranks(losses, message);
 }
@@ -299,7 +299,7 @@ bool hr_losses_multinode_quiescent(struct hr_losses *losses)
             it->stage = hr_atom32_load_acquire(&it->control->rank[r].stage);
     }
     return quiescent || hr_losses_changed(losses) ||
-           hr_diff_barrier_is_called(it->barrier, &it->stage);
+           hr_gather_barrier_is_called(it->barrier, &it->stage);
 }
 
 static bool is_called(void *arg)
@@ -308,7 +308,7 @@ static bool is_called(void *arg)
     unsigned stage;
     return hr_atom32_load_acquire(&it->came) != /* partners: put_in_inbox, ourselves */
                hr_atom32_load_relaxed(&it->took) ||
-           hr_diff_barrier_is_called(it->barrier, &stage);
+           hr_gather_barrier_is_called(it->barrier, &stage);
 }
 
 enum hr_status hr_losses_multinode_wait(struct hr_losses *losses)
@@ -324,7 +324,7 @@ enum hr_status hr_losses_multinode_barrier(struct hr_losses *losses)
 {
     struct hr_losses_multinode *it = losses->multinode;
     struct hr_waiter waiter = waiter_of(it);
-    HR_TRY(hr_diff_barrier_alone(it->barrier, &waiter, it->stage, "a cut"));
+    HR_TRY(hr_gather_barrier_alone(it->barrier, &waiter, it->stage, "a cut"));
     it->passed = it->stage;
     return HR_OK;
 }
@@ -347,7 +347,7 @@ enum hr_status hr_losses_multinode_end(struct hr_losses *losses)
     waiter.revoke = NULL;
     waiter.poll = poll_and_take;
     waiter.poll_arg = losses;
-    return hr_diff_barrier_alone(it->barrier, &waiter, HR_STAGE_OVER, "the end of the run");
+    return hr_gather_barrier_alone(it->barrier, &waiter, HR_STAGE_OVER, "the end of the run");
 }
 
 /* --- a term --- */
@@ -368,13 +368,13 @@ enum hr_status hr_losses_multinode_begin(struct hr_losses *losses, uint64_t *aga
     struct hr_waiter waiter = waiter_of(it);
     HR_TRY(hr_wait_until(&waiter, &it->control->launcher_bell, hr_bridge_is_still, it->bridge,
                          "what is under way to other machines"));
-    hr_diff_barrier_begin_term(it->barrier, it->hosts);
+    hr_gather_barrier_begin_term(it->barrier, it->hosts);
     hr_bridge_begin_term(it->bridge, it->hosts);
-    HR_TRY(hr_diff_barrier_alone(it->barrier, &waiter, HR_STAGE_SPAN,
-                                 "ranks that rest behind a loss"));
+    HR_TRY(hr_gather_barrier_alone(it->barrier, &waiter, HR_STAGE_SPAN,
+                                   "ranks that rest behind a loss"));
     it->again += is_first(it) ? hr_term_go_back(leader) : 0;
     HR_TRY(
-        hr_diff_barrier_spread(it->barrier, &waiter, HR_STAGE_SPAN, "the state of the last cut"));
+        hr_gather_barrier_alone(it->barrier, &waiter, HR_STAGE_BACK, "the state of the last cut"));
     welcome_servers(losses);
     HR_TRY(hr_term_begin_at_cut(leader));
     HR_TRY(it->carry(it->arg));

@@ -28,7 +28,7 @@
 #define HR_DRIVE_LOSSES_MULTINODE_H
 
 #include "drive/losses.h"
-#include "machines/diff_barrier.h"
+#include "machines/gather_barrier.h"
 
 enum { HR_LOSS_TEXT = 104, HR_LOSS_INBOX = 2 * HR_WIRE_MACHINES };
 
@@ -40,7 +40,7 @@ struct hr_loss_message {
 
 struct hr_losses_multinode {
     struct hr_bridge *bridge;
-    struct hr_diff_barrier *barrier;
+    struct hr_gather_barrier *barrier;
     const struct hr_wire *wire; /* for names */
     struct hr_hosts *hosts;     /* shared->hosts: servers move */
     struct hr_control *control;

@@ -21,6 +21,7 @@ enum hr_quiesce_stage {
     HR_STAGE_JOINS,     /* started again; not in any term yet */
     HR_STAGE_COMBINED,  /* between ENDED and EXPORTED, where ranks are on several machines */
     HR_STAGE_OVER,      /* all ranks have ended: machines' launchers meet */
+    HR_STAGE_BACK,      /* machine 0 has gone back to the last cut */
 };
 
 struct hr_quiesce {

@@ -6,7 +6,6 @@
 void *hr_carve(struct hr_carver *carver, const char *name, size_t bytes)
 {
     void *at = carver->base ? carver->base + carver->used : NULL;
-    carver->last = carver->used;
     carver->used += hr_round_up(bytes, HR_LINE);
     if (carver->needs)
         hr_needs_add(carver->needs, name, 1, hr_round_up(bytes, HR_LINE));
@@ -18,15 +17,4 @@ float *hr_carve_arena(struct hr_carver *carver, const char *name, size_t floats)
     enum { SKEW_LINES = 9 };
     carver->used += SKEW_LINES * HR_LINE;
     return hr_carve(carver, name, hr_round_up(floats * sizeof(float), 4096));
-}
-
-void hr_carve_alike(struct hr_carver *carver, size_t from, size_t bytes, struct hr_area how)
-{
-    struct hr_areas *areas = carver->areas;
-    how.offset = carver->last + from;
-    how.bytes = hr_min_size(bytes, carver->used - how.offset);
-    if (!areas || !how.bytes)
-        return;
-    HR_ASSERT(areas->n < HR_CARVER_AREAS);
-    areas->area[areas->n++] = how;
 }

@@ -13,22 +13,11 @@
 #include <stddef.h>
 
 #include "base/memory.h"
-#include "shm/hosts.h"
-
-enum { HR_CARVER_AREAS = 512 };
-
-/* What machines of a run keep alike (machines/diff_barrier.h). */
-struct hr_areas {
-    struct hr_area area[HR_CARVER_AREAS];
-    size_t n;
-};
 
 struct hr_carver {
     unsigned char *base; /* NULL: there is no memory yet */
     size_t used;
-    size_t last;            /* where what was carved last begins */
     struct hr_needs *needs; /* told what the bytes are for; or NULL */
-    struct hr_areas *areas; /* told of what is alike; or NULL */
 };
 
 /* The next `bytes`, on cache lines of their own; NULL while there is no memory. */
@@ -36,9 +25,5 @@ void *hr_carve(struct hr_carver *carver, const char *name, size_t bytes);
 /* Floats in whole pages. Arenas start an odd number of cache lines apart, so that the same element
  * of several ranks falls into different cache sets. */
 float *hr_carve_arena(struct hr_carver *carver, const char *name, size_t floats);
-
-/* Bytes [from, from + bytes) of what was carved last are alike on all machines of the run (bytes
- * SIZE_MAX: all from there on). how: an area, but for offset and bytes. */
-void hr_carve_alike(struct hr_carver *carver, size_t from, size_t bytes, struct hr_area how);
 
 #endif

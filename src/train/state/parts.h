@@ -44,7 +44,6 @@ struct hr_run {
     struct hr_run_result *result;
     struct hr_machines *machines;      /* borrowed; NULL: there is one, and then nothing of: */
     struct hr_multinode *multinode;    /* owned: what joins it to the others (multinode.h) */
-    struct hr_areas areas;             /* of the segment: what is alike on all machines */
     struct hr_needs needs;             /* what it takes */
     struct hr_param_segment *tensors;  /* (tensors) owned: what the optimizer knows of the model */
     struct hr_compression compression; /* shared.compression */

@@ -33,13 +33,15 @@ struct hr_eval_cell {
 
 /* What an evaluation leaves of the test split, in the segment. */
 struct hr_tested {
-    struct hr_eval_cell *cells; /* (nblocks) block r, r + group_size, ... is that of rank r */
+    struct hr_eval_cell *cells; /* (nblocks); rank r of the group evaluates its r-th part of them
+                                 * (hr_split_begin) */
     size_t nblocks;
     uint32_t *answers; /* (test samples) of the last one, of classes; */
     float *outputs;    /* and where these are two and ranked (session/class_scores.h), (test
                         * samples, outputs of the model) */
     double *errors;    /* (nblocks + 1, 2, targets) of each block, as hr_fit_add sums them; the last
                         * is for their sum (worker.h) */
+    size_t answer_bytes, output_bytes; /* of a test sample; 0: there are none */
 };
 
 /* Where training samples are read from. */

@@ -466,8 +466,10 @@ static void evaluate_blocks(struct hr_train_worker *self)
     const struct hr_train_job *job = self->job;
     const size_t tests = job->dataset->test.count;
     hr_workspace_lend(self->buffers->workspace, NULL, NULL);
-    for (size_t block = self->worker.group_rank; block < job->tested.nblocks;
-         block += self->worker.group_size) {
+    const size_t group_size = self->worker.group_size, group_rank = self->worker.group_rank,
+                 end = hr_split_begin(job->tested.nblocks, group_size, group_rank + 1);
+    for (size_t block = hr_split_begin(job->tested.nblocks, group_size, group_rank); block < end;
+         block++) {
         const size_t first = block * HR_EVAL_BLOCK;
         const size_t count = hr_min_size(HR_EVAL_BLOCK, tests - first);
         const size_t sums = 2 * job->values.count;

@@ -115,6 +115,37 @@ static void who_is_slow_is_blamed_on_another_machine_too(void **state)
     }
 }
 
+/* --- what an evaluation leaves --- */
+
+static void note_fit(const struct hr_run_result *result, struct said *said)
+{
+    if (!result->ncurve) /* machine 0 has it */
+        return;
+    const struct hr_curve_point *last = &result->curve[result->ncurve - 1];
+    said->note[0] = last->test_loss;
+    said->note[1] = last->fit.rmse;
+    said->note[2] = last->fit.mae;
+    said->note[3] = last->fit.r2;
+}
+
+/* Of parts that were evaluated on other machines, too: in classes and in values. */
+static void what_is_measured_is_that_of_one_machine(void **state)
+{
+    const struct multinode_hooks hooks = {.ended = note_fit};
+    const struct hr_dataset *datasets[] = {*state, run_values()};
+    multinode_hook(&hooks);
+    for (size_t i = 0; i < 2; i++) {
+        struct hr_train_options o = options_of("allreduce");
+        snprintf(o.task, sizeof o.task, "%s", i ? "regress" : "classify");
+        snprintf(o.model, sizeof o.model, "flatten, dense 11, relu, dense %d", i ? 2 : 10);
+        const struct said alone = multinode_alone(&o, datasets[i]);
+        for (size_t machines = 2; machines <= 4; machines += 2) {
+            const struct said several = multinode_alike(machines, &o, datasets[i]);
+            assert_memory_equal(several.note, alone.note, (i ? 4 : 3) * sizeof *alone.note);
+        }
+    }
+}
+
 /* --- progress --- */
 
 static struct hr_progress latest;
@@ -258,6 +289,7 @@ int main(void)
         cmocka_unit_test_teardown(a_run_of_several_machines_is_replayed_on_one, unhook),
         cmocka_unit_test_teardown(all_machines_steps_are_in_a_calibration, unhook),
         cmocka_unit_test_teardown(who_is_slow_is_blamed_on_another_machine_too, unhook),
+        cmocka_unit_test_teardown(what_is_measured_is_that_of_one_machine, unhook),
         cmocka_unit_test_teardown(progress_is_of_all_machines, unhook),
         cmocka_unit_test_teardown(the_result_says_what_the_machines_are, unhook),
         cmocka_unit_test_teardown(all_use_the_lowest_instruction_set, unhook),

@@ -1,4 +1,4 @@
-#include "machines/diff_barrier.h"
+#include "machines/gather_barrier.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,183 +7,134 @@
 #include "base/size.h"
 #include "shm/atom.h"
 
-/* === what this machine has changed === */
+/* Areas of fewer bytes travel together. */
+enum { SMALL = 4096 };
 
-enum { BLOCK = 4096, PAD = 8 };
-
-/* Before the bytes of a packed run. */
-struct label {
-    uint64_t offset, bytes;
+/* Of the ranks of this machine. Numbers of barriers, from 1, modulo 2^32. */
+struct words {
+    alignas(HR_LINE) struct hr_atom32 arrived; /* of ranks, in all barriers; fetch_add by each */
+    alignas(HR_LINE) struct hr_atom32 passed;  /* the last that is over; writer: the conductor */
+    alignas(HR_LINE) struct hr_bell bell;      /* the conductor's */
+    struct hr_atom32 ready;                    /* the last that all ranks here have come to, and */
+    struct hr_atom32 stage;                    /* where: writer: who came last */
+    alignas(HR_LINE) struct hr_atom32 came[HR_MAX_RANKS]; /* the last that a rank has come to */
 };
 
-size_t hr_twin_bytes(const struct hr_area *area, size_t nareas)
+enum kind {
+    COME,
+    AREA, /* a large one */
+    PACK, /* all small ones, behind one another as they are listed */
+    END,
+    HAVE, /* to machine 0; and */
+    PASS  /* from it */
+};
+
+/* Notes of direct messages. */
+struct note {
+    uint32_t kind, round, stage, alone; /* alone: of launchers, behind all ranks */
+    uint64_t area;                      /* of an AREA: which one of the list */
+};
+
+/* Another machine. */
+struct other {
+    struct hr_atom32 came, ended;  /* barriers. Writer: who polls; partner: the conductor */
+    struct hr_atom32 has;          /* the same */
+    bool gone;                     /* the conductor's */
+    struct hr_atom32 stage, alone; /* of the last that it has come to */
+    unsigned char *packet;         /* (room) owned: of what is packed; who polls has it */
+    size_t room, bytes;
+    bool arriving; /* into the packet */
+};
+
+struct packet {
+    unsigned char *bytes; /* (room) owned */
+    size_t n, room;
+};
+
+struct hr_gather_barrier {
+    struct hr_gather_barrier_options options;
+    struct words words;
+    size_t here;             /* ranks that live here */
+    struct hr_atom32 over;   /* the last that machine 0 says is. Writer: who polls */
+    struct hr_atom32 lands;  /* the barrier whose bytes may land. Writer: the conductor */
+    struct hr_atom32 wrong;  /* what came was not what should. Writer: who polls */
+    char why[200];           /* published by wrong */
+    struct packet packet[2]; /* for all, and for machine 0 */
+    struct hr_atom32 done;   /* bodies that were sent. Writer: the bridge */
+    uint32_t posted;
+    uint64_t bytes;
+    struct other other[HR_WIRE_MACHINES];
+};
+
+/* Is that barrier, or a later one, the last that this word tells of? */
+static bool is_past(const struct hr_atom32 *last, uint32_t round)
+{
+    /* Partners: who polls, the conductor, ranks. */
+    return (int32_t)(hr_atom32_load_acquire(last) - round) >= 0;
+}
+
+/* A barrier that is conducted. */
+struct round {
+    unsigned stage;
+    bool alone;
+    const char *what;
+};
+
+struct gathering {
+    struct hr_gather_barrier *barrier;
+    uint32_t round;
+};
+
+static bool is_wrong(const struct hr_gather_barrier *barrier)
+{
+    return hr_atom32_load_acquire(&barrier->wrong); /* partner: say_wrong */
+}
+
+/* Does that machine take part, beside this one? */
+static bool has(const struct hr_gather_barrier *barrier, size_t machine)
+{
+    return machine != barrier->options.hosts.self && !barrier->other[machine].gone;
+}
+
+/* --- areas: what machine `from` sends to machine `to` at a barrier of that stage --- */
+
+struct sending {
+    unsigned stage;
+    size_t from, to;
+};
+
+static bool is_sent(const struct hr_gather_barrier *barrier, const struct hr_area *area,
+                    const struct sending *way)
+{
+    return area->stages >> way->stage & 1 &&
+           barrier->options.hosts.machine[area->writer] == way->from &&
+           (way->to == 0 || !area->for_first);
+}
+
+static bool is_small(const struct hr_area *area)
+{
+    return area->bytes < SMALL;
+}
+
+static size_t packed_bytes(const struct hr_gather_barrier *barrier, const struct sending *way)
 {
     size_t bytes = 0;
-    for (size_t i = 0; i < nareas; i++)
-        bytes += area[i].bytes;
+    for (size_t i = 0; i < barrier->options.nareas; i++) {
+        const struct hr_area *area = &barrier->options.area[i];
+        bytes += is_sent(barrier, area, way) && is_small(area) ? area->bytes : 0;
+    }
     return bytes;
 }
 
-enum hr_status hr_twin_open(unsigned char *segment, const struct hr_area *area, size_t nareas,
-                            struct hr_twin *out)
+static void pack(const struct hr_gather_barrier *barrier, const struct sending *way,
+                 unsigned char *to)
 {
-    struct hr_twin *twin = out;
-    size_t used = 0;
-    *twin = (struct hr_twin){.segment = segment, .nareas = nareas};
-    twin->area = malloc(nareas * sizeof *area + 1);
-    twin->at = malloc(nareas * sizeof *twin->at + 1);
-    twin->copy = malloc(hr_twin_bytes(area, nareas) + 1);
-    if (!twin->area || !twin->at || !twin->copy)
-        return hr_fail(HR_E_NOMEM, "no memory for a copy of %zu KiB that machines share",
-                       hr_twin_bytes(area, nareas) / 1024);
-    for (size_t i = 0; i < nareas; i++) {
-        HR_ASSERT(!i || area[i - 1].offset + area[i - 1].bytes <= area[i].offset);
-        twin->area[i] = area[i];
-        twin->at[i] = used;
-        memcpy(twin->copy + used, segment + area[i].offset, area[i].bytes);
-        used += area[i].bytes;
-    }
-    return HR_OK;
-}
-
-void hr_twin_close(struct hr_twin *twin)
-{
-    free(twin->area);
-    free(twin->at);
-    free(twin->copy);
-    free(twin->run);
-    *twin = (struct hr_twin){0};
-}
-
-/* --- compared --- */
-
-/* One unit more: behind the last run, or the beginning of another. */
-static enum hr_status add_unit(struct hr_twin *twin, const struct hr_area *area, size_t offset,
-                               size_t bytes)
-{
-    struct hr_changed_run *last = twin->nruns ? &twin->run[twin->nruns - 1] : NULL;
-    if (last && last->offset + last->bytes == offset && last->for_first == area->for_first &&
-        last->offset >= area->offset) {
-        last->bytes += bytes;
-        return HR_OK;
-    }
-    if (twin->nruns == twin->room) {
-        const size_t room = twin->room ? 2 * twin->room : 64;
-        struct hr_changed_run *run = realloc(twin->run, room * sizeof *run);
-        if (!run)
-            return hr_fail(HR_E_NOMEM, "no memory for %zu changes that machines share", room);
-        twin->run = run;
-        twin->room = room;
-    }
-    twin->run[twin->nruns++] = (struct hr_changed_run){offset, bytes, area->for_first};
-    return HR_OK;
-}
-
-/* Of a block that differs. */
-static enum hr_status find_units(struct hr_twin *twin, size_t i, size_t begin, size_t end)
-{
-    const struct hr_area *area = &twin->area[i];
-    for (size_t at = begin; at < end; at += area->unit) {
-        const size_t bytes = hr_min_size(area->unit, end - at), offset = area->offset + at;
-        if (memcmp(twin->segment + offset, twin->copy + twin->at[i] + at, bytes) != 0)
-            HR_TRY(add_unit(twin, area, offset, bytes));
-    }
-    return HR_OK;
-}
-
-static bool is_compared(const struct hr_area *area, unsigned stage)
-{
-    return !area->stages || area->stages >> stage & 1;
-}
-
-enum hr_status hr_twin_find(struct hr_twin *twin, unsigned stage)
-{
-    twin->nruns = 0;
-    for (size_t i = 0; i < twin->nareas; i++) {
-        const struct hr_area *area = &twin->area[i];
-        for (size_t at = 0; is_compared(area, stage) && at < area->bytes; at += BLOCK) {
-            const size_t bytes = hr_min_size(BLOCK, area->bytes - at);
-            if (memcmp(twin->segment + area->offset + at, twin->copy + twin->at[i] + at, bytes) !=
-                0)
-                HR_TRY(find_units(twin, i, at, at + bytes));
-        }
-    }
-    return HR_OK;
-}
-
-/* In place of that: all of the areas that are compared there, for all machines. HR_E_NOMEM. */
-static enum hr_status twin_take(struct hr_twin *twin, unsigned stage)
-{
-    twin->nruns = 0;
-    for (size_t i = 0; i < twin->nareas; i++) {
-        struct hr_area area = twin->area[i];
-        area.for_first = false;
-        if (is_compared(&area, stage))
-            HR_TRY(add_unit(twin, &area, area.offset, area.bytes));
-    }
-    return HR_OK;
-}
-
-/* The area in which these bytes lie; nareas: none. */
-static size_t area_of(const struct hr_twin *twin, size_t offset, size_t bytes)
-{
-    size_t low = 0, high = twin->nareas;
-    while (low < high) { /* the last that begins at or before offset */
-        const size_t middle = (low + high) / 2;
-        if (twin->area[middle].offset <= offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (!low)
-        return twin->nareas;
-    const struct hr_area *area = &twin->area[low - 1];
-    const size_t inside = offset - area->offset;
-    return inside <= area->bytes && bytes <= area->bytes - inside ? low - 1 : twin->nareas;
-}
-
-/* Do these bytes lie in one area? */
-static bool twin_has(const struct hr_twin *twin, size_t offset, size_t bytes)
-{
-    return area_of(twin, offset, bytes) < twin->nareas;
-}
-
-void hr_twin_keep(const struct hr_twin *twin, size_t offset, size_t bytes)
-{
-    const size_t i = area_of(twin, offset, bytes);
-    HR_ASSERT(i < twin->nareas);
-    memcpy(twin->copy + twin->at[i] + (offset - twin->area[i].offset), twin->segment + offset,
-           bytes);
-}
-
-/* --- packed --- */
-
-static bool goes_packed(const struct hr_changed_run *run, bool to_first)
-{
-    return !hr_run_is_large(run) && (to_first || !run->for_first);
-}
-
-size_t hr_twin_packed_bytes(const struct hr_twin *twin, bool to_first)
-{
-    size_t bytes = 0;
-    for (size_t i = 0; i < twin->nruns; i++)
-        if (goes_packed(&twin->run[i], to_first))
-            bytes += sizeof(struct label) + hr_round_up(twin->run[i].bytes, PAD);
-    return bytes;
-}
-
-void hr_twin_pack(const struct hr_twin *twin, bool to_first, unsigned char *to)
-{
-    for (size_t i = 0; i < twin->nruns; i++) {
-        const struct hr_changed_run *run = &twin->run[i];
-        const struct label label = {run->offset, run->bytes};
-        const size_t padded = hr_round_up(run->bytes, PAD);
-        if (!goes_packed(run, to_first))
+    for (size_t i = 0; i < barrier->options.nareas; i++) {
+        const struct hr_area *area = &barrier->options.area[i];
+        if (!is_sent(barrier, area, way) || !is_small(area))
             continue;
-        memcpy(to, &label, sizeof label);
-        memcpy(to + sizeof label, twin->segment + run->offset, run->bytes);
-        memset(to + sizeof label + run->bytes, 0, padded - run->bytes);
-        to += sizeof label + padded;
+        memcpy(to, (unsigned char *)barrier->options.segment + area->offset, area->bytes);
+        to += area->bytes;
     }
 }
 
@@ -208,117 +159,21 @@ static void put_words(unsigned char *segment, size_t offset, const unsigned char
     }
 }
 
-enum hr_status hr_twin_unpack(const struct hr_twin *twin, const unsigned char *packed, size_t bytes)
+static void unpack(const struct hr_gather_barrier *barrier, const struct sending *way,
+                   const unsigned char *from)
 {
-    struct label label;
-    for (size_t at = 0; at < bytes; at += hr_round_up(label.bytes, PAD)) {
-        if (bytes - at < sizeof label)
-            return hr_fail(HR_E_FORMAT, "%zu bytes that machines share are torn", bytes);
-        memcpy(&label, packed + at, sizeof label);
-        at += sizeof label;
-        if (label.bytes > bytes - at || !twin_has(twin, label.offset, label.bytes))
-            return hr_fail(HR_E_FORMAT,
-                           "%zu bytes at %zu are not what machines share: are both of the same "
-                           "version?",
-                           (size_t)label.bytes, (size_t)label.offset);
-        put_words(twin->segment, label.offset, packed + at, label.bytes);
-        hr_twin_keep(twin, label.offset, label.bytes);
+    for (size_t i = 0; i < barrier->options.nareas; i++) {
+        const struct hr_area *area = &barrier->options.area[i];
+        if (!is_sent(barrier, area, way) || !is_small(area))
+            continue;
+        put_words(barrier->options.segment, area->offset, from, area->bytes);
+        from += area->bytes;
     }
-    return HR_OK;
-}
-
-/* === barriers === */
-
-/* Of the ranks of this machine. Numbers of barriers, from 1, modulo 2^32. */
-struct words {
-    alignas(HR_LINE) struct hr_atom32 arrived; /* of ranks, in all barriers; fetch_add by each */
-    alignas(HR_LINE) struct hr_atom32 passed;  /* the last that is over; writer: the conductor */
-    alignas(HR_LINE) struct hr_bell bell;      /* the conductor's */
-    struct hr_atom32 ready;                    /* the last that all ranks here have come to, and */
-    struct hr_atom32 stage;                    /* where: writer: who came last */
-    alignas(HR_LINE) struct hr_atom32 came[HR_MAX_RANKS]; /* the last that a rank has come to */
-};
-
-enum kind {
-    COME,
-    RUN,
-    PACK,
-    END,
-    HAVE, /* to machine 0; and */
-    PASS  /* from it */
-};
-
-/* Notes of direct messages. */
-struct note {
-    uint32_t kind, round, stage, alone; /* alone: of launchers, behind all ranks */
-    uint64_t offset, bytes;             /* of a RUN */
-};
-
-/* Another machine. */
-struct other {
-    struct hr_atom32 came, ended;  /* barriers. Writer: who polls; partner: the conductor */
-    struct hr_atom32 has;          /* the same */
-    bool gone;                     /* the conductor's */
-    struct hr_atom32 stage, alone; /* of the last that it has come to */
-    unsigned char *packet;         /* (room) owned: of what is packed; who polls has it */
-    size_t room, bytes;
-    bool arriving; /* into the packet */
-};
-
-struct packet {
-    unsigned char *bytes; /* (room) owned */
-    size_t n, room;
-};
-
-struct hr_diff_barrier {
-    struct hr_diff_barrier_options options;
-    struct words words;
-    size_t here; /* ranks that live here */
-    struct hr_twin twin;
-    struct hr_atom32 over;   /* the last that machine 0 says is. Writer: who polls */
-    struct hr_atom32 lands;  /* the barrier whose bytes may land. Writer: the conductor */
-    struct hr_atom32 wrong;  /* what came was not what should. Writer: who polls */
-    char why[200];           /* published by wrong */
-    struct packet packet[2]; /* for all, and for machine 0 */
-    struct hr_atom32 done;   /* bodies that were sent. Writer: the bridge */
-    uint32_t posted;
-    uint64_t bytes;
-    struct other other[HR_WIRE_MACHINES];
-};
-
-/* Is that barrier, or a later one, the last that this word tells of? */
-static bool is_past(const struct hr_atom32 *last, uint32_t round)
-{
-    /* Partners: who polls, the conductor, ranks. */
-    return (int32_t)(hr_atom32_load_acquire(last) - round) >= 0;
-}
-
-/* A barrier that is conducted. */
-struct round {
-    unsigned stage;
-    bool alone, spreads; /* spreads: machine 0 sends areas as a whole */
-    const char *what;
-};
-
-struct gathering {
-    struct hr_diff_barrier *barrier;
-    uint32_t round;
-};
-
-static bool is_wrong(const struct hr_diff_barrier *barrier)
-{
-    return hr_atom32_load_acquire(&barrier->wrong); /* partner: say_wrong */
-}
-
-/* Does that machine take part, beside this one? */
-static bool has(const struct hr_diff_barrier *barrier, size_t machine)
-{
-    return machine != barrier->options.hosts.self && !barrier->other[machine].gone;
 }
 
 /* --- what other machines send: called by who polls --- */
 
-static void say_wrong(struct hr_diff_barrier *barrier, size_t from, const char *what)
+static void say_wrong(struct hr_gather_barrier *barrier, size_t from, const char *what)
 {
     const char *host = barrier->options.wire->host[from];
     if (hr_atom32_load_relaxed(&barrier->wrong)) /* our own word */
@@ -328,7 +183,7 @@ static void say_wrong(struct hr_diff_barrier *barrier, size_t from, const char *
     hr_bell_ring(&barrier->words.bell);
 }
 
-static bool take_packet(struct hr_diff_barrier *barrier, size_t from, size_t bytes, void **where)
+static bool take_packet(struct hr_gather_barrier *barrier, size_t from, size_t bytes, void **where)
 {
     struct other *other = &barrier->other[from];
     if (other->arriving)
@@ -351,34 +206,38 @@ static bool take_packet(struct hr_diff_barrier *barrier, size_t from, size_t byt
 static bool place(void *arg, size_t from, const void *head, size_t head_bytes, size_t body_bytes,
                   void **where)
 {
-    struct hr_diff_barrier *barrier = arg;
+    struct hr_gather_barrier *barrier = arg;
     struct note note;
     if (head_bytes != sizeof note) {
         say_wrong(barrier, from, "no note of a barrier");
         return false;
     }
     memcpy(&note, head, sizeof note);
-    if (note.kind != RUN && note.kind != PACK)
+    if (note.kind != AREA && note.kind != PACK)
         return true;
-    /* Partner: the conductor; behind its comparison. */
+    /* Partner: the conductor. */
     if (note.round != hr_atom32_load_acquire(&barrier->lands)) {
-        say_wrong(barrier, from, "changes of another barrier");
+        say_wrong(barrier, from, "what it has for another barrier");
+        return false;
+    }
+    const struct sending way = {note.stage, from, barrier->options.hosts.self};
+    const struct hr_area *area =
+        note.area < barrier->options.nareas ? &barrier->options.area[note.area] : NULL;
+    if (note.stage > 31 ||
+        (note.kind == PACK ? body_bytes != packed_bytes(barrier, &way)
+                           : !area || !is_sent(barrier, area, &way) || body_bytes != area->bytes)) {
+        say_wrong(barrier, from, "what it does not share there: are both of the same version?");
         return false;
     }
     if (note.kind == PACK)
         return take_packet(barrier, from, body_bytes, where);
-    if (note.kind != RUN || note.bytes != body_bytes ||
-        !twin_has(&barrier->twin, note.offset, note.bytes)) {
-        say_wrong(barrier, from, "changes of what is not shared");
-        return false;
-    }
-    *where = (unsigned char *)barrier->options.segment + note.offset;
+    *where = (unsigned char *)barrier->options.segment + area->offset;
     return true;
 }
 
 static void arrived(void *arg, size_t from, const void *head, size_t head_bytes)
 {
-    struct hr_diff_barrier *barrier = arg;
+    struct hr_gather_barrier *barrier = arg;
     struct other *other = &barrier->other[from];
     struct note note;
     HR_ASSERT(head_bytes == sizeof note);
@@ -391,13 +250,12 @@ static void arrived(void *arg, size_t from, const void *head, size_t head_bytes)
         if (barrier->options.led)
             hr_bell_ring(&barrier->options.control->launcher_bell);
         break;
-    case RUN:
-        hr_twin_keep(&barrier->twin, note.offset, note.bytes);
+    case AREA:
         return;
     case PACK:
         other->arriving = false;
-        if (hr_twin_unpack(&barrier->twin, other->packet, other->bytes) != HR_OK)
-            say_wrong(barrier, from, hr_error_message());
+        unpack(barrier, &(struct sending){note.stage, from, barrier->options.hosts.self},
+               other->packet);
         return;
     case END:
         hr_atom32_store_release(&other->ended, note.round);
@@ -412,17 +270,12 @@ static void arrived(void *arg, size_t from, const void *head, size_t head_bytes)
     hr_bell_ring(&barrier->words.bell);
 }
 
-size_t hr_diff_barrier_bytes(const struct hr_area *area, size_t nareas)
-{
-    return sizeof(struct hr_diff_barrier) + hr_twin_bytes(area, nareas);
-}
-
 /* --- open, close --- */
 
-enum hr_status hr_diff_barrier_open(const struct hr_diff_barrier_options *options,
-                                    struct hr_diff_barrier **out)
+enum hr_status hr_gather_barrier_open(const struct hr_gather_barrier_options *options,
+                                      struct hr_gather_barrier **out)
 {
-    struct hr_diff_barrier *barrier =
+    struct hr_gather_barrier *barrier =
         aligned_alloc(HR_LINE, sizeof *barrier); /* a multiple of it */
     if (!barrier)
         return hr_fail(HR_E_NOMEM, "no memory for machines to meet");
@@ -431,19 +284,13 @@ enum hr_status hr_diff_barrier_open(const struct hr_diff_barrier_options *option
     for (size_t r = 0; r < options->nranks; r++)
         barrier->here += hr_hosts_here(&options->hosts, r);
     HR_ASSERT(barrier->here || options->led);
-    const enum hr_status status =
-        hr_twin_open(options->segment, options->area, options->nareas, &barrier->twin);
-    if (status != HR_OK) {
-        hr_diff_barrier_close(barrier);
-        return status;
-    }
     hr_bridge_listen(options->bridge, options->channel,
                      &(struct hr_wire_sink){barrier, place, arrived});
     *out = barrier;
     return HR_OK;
 }
 
-void hr_diff_barrier_close(struct hr_diff_barrier *barrier)
+void hr_gather_barrier_close(struct hr_gather_barrier *barrier)
 {
     if (!barrier)
         return;
@@ -451,18 +298,17 @@ void hr_diff_barrier_close(struct hr_diff_barrier *barrier)
         free(barrier->other[m].packet);
     for (size_t i = 0; i < 2; i++)
         free(barrier->packet[i].bytes);
-    hr_twin_close(&barrier->twin);
     free(barrier);
 }
 
-struct hr_met hr_diff_barrier_so_far(const struct hr_diff_barrier *barrier)
+struct hr_met hr_gather_barrier_so_far(const struct hr_gather_barrier *barrier)
 {
     return (struct hr_met){hr_atom32_load_acquire(&barrier->words.passed), barrier->bytes};
 }
 
 /* --- the conductor --- */
 
-static enum hr_status post(struct hr_diff_barrier *barrier, size_t to, const struct note *note,
+static enum hr_status post(struct hr_gather_barrier *barrier, size_t to, const struct note *note,
                            const void *body, size_t bytes)
 {
     barrier->posted += bytes > 0;
@@ -472,7 +318,7 @@ static enum hr_status post(struct hr_diff_barrier *barrier, size_t to, const str
                           bytes ? &barrier->words.bell : NULL);
 }
 
-static enum hr_status wait_for(struct hr_diff_barrier *barrier, struct hr_waiter *waiter,
+static enum hr_status wait_for(struct hr_gather_barrier *barrier, struct hr_waiter *waiter,
                                uint32_t round, hr_ready_fn ready, const char *what)
 {
     struct gathering at = {barrier, round};
@@ -480,7 +326,7 @@ static enum hr_status wait_for(struct hr_diff_barrier *barrier, struct hr_waiter
     return is_wrong(barrier) ? hr_fail(HR_E_FAILED, "%s: %s", what, barrier->why) : HR_OK;
 }
 
-static enum hr_status post_all(struct hr_diff_barrier *barrier, const struct note *note)
+static enum hr_status post_all(struct hr_gather_barrier *barrier, const struct note *note)
 {
     for (size_t m = 0; m < barrier->options.hosts.machines; m++)
         if (has(barrier, m))
@@ -491,7 +337,7 @@ static enum hr_status post_all(struct hr_diff_barrier *barrier, const struct not
 /* Has every other machine come to that point of the barrier? word: of struct other. */
 static bool all_are_past(const struct gathering *at, size_t word)
 {
-    const struct hr_diff_barrier *barrier = at->barrier;
+    const struct hr_gather_barrier *barrier = at->barrier;
     for (size_t m = 0; m < barrier->options.hosts.machines; m++)
         if (has(barrier, m) &&
             !is_past((const void *)((const char *)&barrier->other[m] + word), at->round))
@@ -528,7 +374,7 @@ static bool is_over(void *arg)
     return is_past(&at->barrier->over, at->round) || is_wrong(at->barrier);
 }
 
-static enum hr_status agree(struct hr_diff_barrier *barrier, struct hr_waiter *waiter,
+static enum hr_status agree(struct hr_gather_barrier *barrier, struct hr_waiter *waiter,
                             uint32_t round)
 {
     const struct note have = {.kind = HAVE, .round = round}, pass = {.kind = PASS, .round = round};
@@ -543,38 +389,43 @@ static enum hr_status agree(struct hr_diff_barrier *barrier, struct hr_waiter *w
     return post_all(barrier, &pass);
 }
 
-static enum hr_status pack(struct hr_diff_barrier *barrier, bool for_first)
+/* For machine 0, and for each other one. */
+static enum hr_status fill_packet(struct hr_gather_barrier *barrier, unsigned stage, size_t to)
 {
-    struct packet *packet = &barrier->packet[for_first];
-    packet->n = hr_twin_packed_bytes(&barrier->twin, for_first);
+    struct packet *packet = &barrier->packet[to == 0];
+    const struct sending way = {stage, barrier->options.hosts.self, to};
+    packet->n = packed_bytes(barrier, &way);
     if (packet->n > packet->room) {
         unsigned char *larger = realloc(packet->bytes, packet->n);
         if (!larger)
-            return hr_fail(HR_E_NOMEM, "no memory for %zu KiB of changes", packet->n / 1024);
+            return hr_fail(HR_E_NOMEM, "no memory for %zu KiB that machines share",
+                           packet->n / 1024);
         packet->bytes = larger;
         packet->room = packet->n;
     }
     if (packet->n)
-        hr_twin_pack(&barrier->twin, for_first, packet->bytes);
+        pack(barrier, &way, packet->bytes);
     return HR_OK;
 }
 
-static enum hr_status send_changes(struct hr_diff_barrier *barrier, size_t to, uint32_t round)
+static enum hr_status send_areas(struct hr_gather_barrier *barrier, size_t to, uint32_t round,
+                                 unsigned stage)
 {
-    const struct hr_twin *twin = &barrier->twin;
+    const struct hr_gather_barrier_options *o = &barrier->options;
     const struct packet *packet = &barrier->packet[to == 0];
-    const struct note packed = {.kind = PACK, .round = round};
-    for (size_t i = 0; i < twin->nruns; i++) {
-        const struct hr_changed_run *run = &twin->run[i];
-        const struct note note = {RUN, round, 0, 0, run->offset, run->bytes};
-        if (hr_run_is_large(run) && (to == 0 || !run->for_first))
-            HR_TRY(post(barrier, to, &note, twin->segment + run->offset, run->bytes));
+    const struct sending way = {stage, o->hosts.self, to};
+    for (size_t i = 0; i < o->nareas; i++) {
+        const struct note note = {AREA, round, stage, 0, i};
+        if (is_sent(barrier, &o->area[i], &way) && !is_small(&o->area[i]))
+            HR_TRY(post(barrier, to, &note, (unsigned char *)o->segment + o->area[i].offset,
+                        o->area[i].bytes));
     }
+    const struct note packed = {.kind = PACK, .round = round, .stage = stage};
     return packet->n ? post(barrier, to, &packed, packet->bytes, packet->n) : HR_OK;
 }
 
 /* Do ranks that meet live there? */
-static bool has_ranks(const struct hr_diff_barrier *barrier, size_t machine)
+static bool has_ranks(const struct hr_gather_barrier *barrier, size_t machine)
 {
     for (size_t r = 0; r < barrier->options.nranks; r++)
         if (barrier->options.hosts.machine[r] == machine)
@@ -584,33 +435,26 @@ static bool has_ranks(const struct hr_diff_barrier *barrier, size_t machine)
 
 /* Where no rank meets, other ranks may be woken by those of other machines: these leave behind us.
  */
-static bool leaves_behind_us(const struct hr_diff_barrier *barrier, size_t machine)
+static bool leaves_behind_us(const struct hr_gather_barrier *barrier, size_t machine)
 {
     return !barrier->here && has_ranks(barrier, machine);
 }
 
-static enum hr_status send_ends(struct hr_diff_barrier *barrier, uint32_t round, bool passed)
+static enum hr_status send_ends(struct hr_gather_barrier *barrier, uint32_t round, bool passed)
 {
-    const struct hr_diff_barrier_options *o = &barrier->options;
-    const struct note end = {END, round, 0, 0, 0, 0};
+    const struct hr_gather_barrier_options *o = &barrier->options;
+    const struct note end = {.kind = END, .round = round};
     for (size_t m = 0; m < o->hosts.machines; m++)
         if (has(barrier, m) && leaves_behind_us(barrier, m) == passed)
             HR_TRY(post(barrier, m, &end, NULL, 0));
     return HR_OK;
 }
 
-static void keep_changes(const struct hr_diff_barrier *barrier)
-{
-    const struct hr_twin *twin = &barrier->twin;
-    for (size_t i = 0; i < twin->nruns; i++)
-        hr_twin_keep(twin, twin->run[i].offset, twin->run[i].bytes);
-}
-
 /* "node-b (ranks 2 to 3)" of those that are not there yet. */
-static enum hr_status name_missing(const struct hr_diff_barrier *barrier, bool come, uint32_t round,
-                                   const char *what)
+static enum hr_status name_missing(const struct hr_gather_barrier *barrier, bool come,
+                                   uint32_t round, const char *what)
 {
-    const struct hr_diff_barrier_options *o = &barrier->options;
+    const struct hr_gather_barrier_options *o = &barrier->options;
     char waited[160], missing[300] = "";
     snprintf(waited, sizeof waited, "%s", hr_error_message());
     for (size_t m = 0; m < o->hosts.machines; m++) {
@@ -631,7 +475,7 @@ static enum hr_status name_missing(const struct hr_diff_barrier *barrier, bool c
                    missing[0] ? missing : "none, but what was sent is under way");
 }
 
-static enum hr_status gather(struct hr_diff_barrier *barrier, struct hr_waiter *waiter,
+static enum hr_status gather(struct hr_gather_barrier *barrier, struct hr_waiter *waiter,
                              uint32_t round, bool come, const char *what)
 {
     struct gathering at = {barrier, round};
@@ -643,10 +487,10 @@ static enum hr_status gather(struct hr_diff_barrier *barrier, struct hr_waiter *
     return status == HR_E_TIMEOUT ? name_missing(barrier, come, round, what) : status;
 }
 
-static enum hr_status check_stages(const struct hr_diff_barrier *barrier, unsigned stage,
+static enum hr_status check_stages(const struct hr_gather_barrier *barrier, unsigned stage,
                                    const char *what)
 {
-    const struct hr_diff_barrier_options *o = &barrier->options;
+    const struct hr_gather_barrier_options *o = &barrier->options;
     for (size_t m = 0; m < o->hosts.machines; m++) {
         const uint32_t theirs = hr_atom32_load_relaxed(&barrier->other[m].stage); /* behind came */
         if (has(barrier, m) && theirs != stage)
@@ -656,58 +500,39 @@ static enum hr_status check_stages(const struct hr_diff_barrier *barrier, unsign
     return HR_OK;
 }
 
-static enum hr_status find_changes(struct hr_diff_barrier *barrier, const struct round *how)
-{
-    if (!how->spreads)
-        HR_TRY(hr_twin_find(&barrier->twin, how->stage));
-    else if (barrier->options.hosts.self == 0)
-        HR_TRY(twin_take(&barrier->twin, how->stage));
-    else
-        barrier->twin.nruns = 0;
-    for (int for_first = 0; for_first < 2; for_first++)
-        HR_TRY(pack(barrier, for_first));
-    return HR_OK;
-}
-
-static enum hr_status exchange(struct hr_diff_barrier *barrier, struct hr_waiter *waiter,
+static enum hr_status exchange(struct hr_gather_barrier *barrier, struct hr_waiter *waiter,
                                uint32_t round, const struct round *how)
 {
-    const struct hr_diff_barrier_options *o = &barrier->options;
-    const struct note come = {COME, round, how->stage, how->alone, 0, 0};
+    const struct hr_gather_barrier_options *o = &barrier->options;
+    const struct note come = {COME, round, how->stage, how->alone, 0};
+    for (size_t to = 0; to < 2; to++)
+        HR_TRY(fill_packet(barrier, how->stage, to));
     hr_atom32_store_release(&barrier->lands, round); /* partner: place */
     HR_TRY(post_all(barrier, &come));
     HR_TRY(gather(barrier, waiter, round, true, how->what));
     HR_TRY(check_stages(barrier, how->stage, how->what));
     for (size_t m = 0; m < o->hosts.machines; m++)
         if (has(barrier, m))
-            HR_TRY(send_changes(barrier, m, round));
+            HR_TRY(send_areas(barrier, m, round, how->stage));
     HR_TRY(send_ends(barrier, round, false));
     return gather(barrier, waiter, round, false, how->what);
 }
 
-static enum hr_status conduct_one(struct hr_diff_barrier *barrier, struct hr_waiter *waiter,
-                                  const struct round *how)
+static enum hr_status conduct(struct hr_gather_barrier *barrier, struct hr_waiter *waiter,
+                              unsigned stage, bool alone, const char *what)
 {
-    const struct hr_diff_barrier_options *o = &barrier->options;
+    const struct round how = {stage, alone, what};
+    const struct hr_gather_barrier_options *o = &barrier->options;
     const uint32_t round = hr_atom32_load_relaxed(&barrier->words.passed) + 1; /* our own word */
-    HR_TRY(find_changes(barrier, how));
-    HR_TRY(exchange(barrier, waiter, round, how));
+    HR_TRY(exchange(barrier, waiter, round, &how));
     if (o->in_order)
         HR_TRY(agree(barrier, waiter, round));
-    keep_changes(barrier);
     hr_atom32_store_release(&barrier->words.passed, round); /* partner: ranks of this machine */
     HR_TRY(send_ends(barrier, round, true));
     for (size_t r = 0; r < o->nranks; r++)
         if (hr_hosts_here(&o->hosts, r))
             hr_bell_ring(&o->control->rank[r].bell);
     return HR_OK;
-}
-
-static enum hr_status conduct(struct hr_diff_barrier *barrier, struct hr_waiter *waiter,
-                              unsigned stage, bool alone, const char *what)
-{
-    return conduct_one(barrier, waiter,
-                       &(struct round){.stage = stage, .alone = alone, .what = what});
 }
 
 /* --- ranks --- */
@@ -719,10 +544,10 @@ static bool has_passed(void *arg)
 }
 
 /* Of the ranks here: "1, 3". */
-static enum hr_status name_missing_here(const struct hr_diff_barrier *barrier, uint32_t round,
+static enum hr_status name_missing_here(const struct hr_gather_barrier *barrier, uint32_t round,
                                         const char *what)
 {
-    const struct hr_diff_barrier_options *o = &barrier->options;
+    const struct hr_gather_barrier_options *o = &barrier->options;
     char waited[160], missing[200] = "";
     snprintf(waited, sizeof waited, "%s", hr_error_message());
     for (size_t r = 0; r < o->nranks; r++) {
@@ -735,8 +560,8 @@ static enum hr_status name_missing_here(const struct hr_diff_barrier *barrier, u
     return hr_fail(HR_E_TIMEOUT, "%s: %s: not there: rank %s", waited, what, missing);
 }
 
-enum hr_status hr_diff_barrier_at(struct hr_diff_barrier *barrier, size_t rank,
-                                  struct hr_waiter *waiter, unsigned stage, const char *what)
+enum hr_status hr_gather_barrier_at(struct hr_gather_barrier *barrier, size_t rank,
+                                    struct hr_waiter *waiter, unsigned stage, const char *what)
 {
     struct words *words = &barrier->words;
     struct gathering at = {barrier, hr_atom32_load_relaxed(&words->came[rank]) + 1}; /* our own */
@@ -756,27 +581,20 @@ enum hr_status hr_diff_barrier_at(struct hr_diff_barrier *barrier, size_t rank,
     return status == HR_E_TIMEOUT ? name_missing_here(barrier, at.round, what) : status;
 }
 
-enum hr_status hr_diff_barrier_alone(struct hr_diff_barrier *barrier, struct hr_waiter *waiter,
-                                     unsigned stage, const char *what)
+enum hr_status hr_gather_barrier_alone(struct hr_gather_barrier *barrier, struct hr_waiter *waiter,
+                                       unsigned stage, const char *what)
 {
     return conduct(barrier, waiter, stage, true, what);
-}
-
-enum hr_status hr_diff_barrier_spread(struct hr_diff_barrier *barrier, struct hr_waiter *waiter,
-                                      unsigned stage, const char *what)
-{
-    return conduct_one(
-        barrier, waiter,
-        &(struct round){.stage = stage, .alone = true, .spreads = true, .what = what});
 }
 
 /* --- the launcher, where it conducts --- */
 
 /* Have all ranks of this machine come, or of another, where none of this one does? */
-static bool is_due(const struct hr_diff_barrier *barrier, uint32_t round, unsigned *stage)
+static bool is_due(const struct hr_gather_barrier *barrier, uint32_t round, unsigned *stage)
 {
-    const struct hr_diff_barrier_options *o = &barrier->options;
-    if (barrier->here && is_past(&barrier->words.ready, round)) { /* partner: hr_diff_barrier_at */
+    const struct hr_gather_barrier_options *o = &barrier->options;
+    if (barrier->here &&
+        is_past(&barrier->words.ready, round)) { /* partner: hr_gather_barrier_at */
         *stage = hr_atom32_load_relaxed(&barrier->words.stage);
         return true;
     }
@@ -791,8 +609,8 @@ static bool is_due(const struct hr_diff_barrier *barrier, uint32_t round, unsign
     return false;
 }
 
-enum hr_status hr_diff_barrier_conduct(struct hr_diff_barrier *barrier, struct hr_waiter *waiter,
-                                       const char *what)
+enum hr_status hr_gather_barrier_conduct(struct hr_gather_barrier *barrier,
+                                         struct hr_waiter *waiter, const char *what)
 {
     unsigned stage;
     while (barrier->options.led &&
@@ -803,18 +621,18 @@ enum hr_status hr_diff_barrier_conduct(struct hr_diff_barrier *barrier, struct h
 
 /* --- terms --- */
 
-void hr_diff_barrier_drop(struct hr_diff_barrier *barrier, size_t machine)
+void hr_gather_barrier_drop(struct hr_gather_barrier *barrier, size_t machine)
 {
     barrier->other[machine].gone = true;
 }
 
-void hr_diff_barrier_end_term(struct hr_diff_barrier *barrier)
+void hr_gather_barrier_end_term(struct hr_gather_barrier *barrier)
 {
     struct hr_atom32 *passed = &barrier->words.passed; /* our own word; no rank waits for it */
     hr_atom32_store_release(passed, hr_atom32_load_relaxed(passed) + 1);
 }
 
-void hr_diff_barrier_begin_term(struct hr_diff_barrier *barrier, const struct hr_hosts *hosts)
+void hr_gather_barrier_begin_term(struct hr_gather_barrier *barrier, const struct hr_hosts *hosts)
 {
     for (size_t m = 0; m < HR_WIRE_MACHINES; m++) /* what was under way has been dropped */
         barrier->other[m].arriving = false;
@@ -825,7 +643,14 @@ void hr_diff_barrier_begin_term(struct hr_diff_barrier *barrier, const struct hr
         barrier->here += hr_hosts_here(hosts, r);
 }
 
-bool hr_diff_barrier_is_called(const struct hr_diff_barrier *barrier, unsigned *stage)
+void hr_gather_barrier_share(struct hr_gather_barrier *barrier, const struct hr_area *area,
+                             size_t nareas)
+{
+    barrier->options.area = area; /* published by lands */
+    barrier->options.nareas = nareas;
+}
+
+bool hr_gather_barrier_is_called(const struct hr_gather_barrier *barrier, unsigned *stage)
 {
     const uint32_t next = hr_atom32_load_relaxed(&barrier->words.passed) + 1;
     for (size_t m = 0; m < barrier->options.hosts.machines; m++) {

@@ -1,6 +1,6 @@
-/* Barriers: ranks of several machines, here threads with a segment a machine, have the same memory
- * behind one. */
-#include "machines/diff_barrier.h"
+/* Barriers: ranks of several machines, here threads with a segment a machine, have behind one what
+ * the others wrote. */
+#include "machines/gather_barrier.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -18,21 +18,34 @@ enum { MACHINES = 3, HERE = 2, RANKS = MACHINES * HERE, BYTES = 1 << 18 };
 
 static const int64_t SECOND = HR_NS_PER_SECOND;
 
-/* Small words; lines; what only machine 0 reads; what is compared at stage 3 alone. */
-static const struct hr_area areas[] = {
-    {.offset = 4096, .bytes = 1000, .unit = 1},
-    {.offset = 8192, .bytes = 150000, .unit = 128},
-    {.offset = 180224, .bytes = 20000, .unit = 8, .for_first = true},
-    {.offset = 204800, .bytes = 30000, .unit = 4, .stages = 1u << 3},
+/* Small ones of odd sizes; large ones; what machine 0 alone gets; what is sent at stage 3 alone. */
+static const struct hr_area kind[] = {
+    {.offset = 4099, .bytes = 1003, .stages = UINT32_MAX},
+    {.offset = 12288, .bytes = 25000, .stages = UINT32_MAX},
+    {.offset = 163840, .bytes = 3000, .for_first = true, .stages = UINT32_MAX},
+    {.offset = 182000, .bytes = 5001, .stages = 1u << 3},
 };
-enum { AREAS = sizeof areas / sizeof *areas };
+enum { KINDS = sizeof kind / sizeof *kind, AREAS = KINDS * RANKS };
+
+/* One of each kind a rank, side by side. */
+static struct hr_area areas[AREAS];
+
+static void list_areas(void)
+{
+    for (size_t i = 0; i < AREAS; i++) {
+        areas[i] = kind[i / RANKS];
+        areas[i].writer = i % RANKS;
+        areas[i].offset += areas[i].writer * areas[i].bytes;
+        assert_true(areas[i].offset + areas[i].bytes <= BYTES);
+    }
+}
 
 struct machine {
     struct wire_mesh *mesh;
     size_t self;
     struct hr_wire *wire;
     struct hr_bridge *bridge;
-    struct hr_diff_barrier *meet;
+    struct hr_gather_barrier *meet;
     struct hr_control *control;
     unsigned char *segment;
 };
@@ -70,21 +83,21 @@ static void open_machine(struct machine *m, struct wire_mesh *mesh, size_t self,
                                               .timeout_ns = 20 * SECOND,
                                               .part_bytes = 10000};
     CHECK_OK(hr_bridge_open(&carried, &m->bridge));
-    const struct hr_diff_barrier_options options = {.bridge = m->bridge,
-                                                    .wire = m->wire,
-                                                    .hosts = hosts,
-                                                    .nranks = RANKS,
-                                                    .control = m->control,
-                                                    .segment = m->segment,
-                                                    .area = areas,
-                                                    .nareas = AREAS};
-    CHECK_OK(hr_diff_barrier_open(&options, &m->meet));
+    const struct hr_gather_barrier_options options = {.bridge = m->bridge,
+                                                      .wire = m->wire,
+                                                      .hosts = hosts,
+                                                      .nranks = RANKS,
+                                                      .control = m->control,
+                                                      .segment = m->segment,
+                                                      .area = areas,
+                                                      .nareas = AREAS};
+    CHECK_OK(hr_gather_barrier_open(&options, &m->meet));
 }
 
 static void close_machine(struct machine *m)
 {
     hr_bridge_close(m->bridge);
-    hr_diff_barrier_close(m->meet);
+    hr_gather_barrier_close(m->meet);
     hr_wire_close(m->wire);
     free(m->control);
     free(m->segment);
@@ -145,27 +158,21 @@ static void close_all(struct wire_mesh *mesh, struct machine *machines)
 
 enum { MEETINGS = 12 };
 
-/* What rank `writer` writes into a byte before a barrier; -1: nothing. Units have a writer each;
- * some barriers change much, some little, some nothing. */
+/* What the writer of an area writes into a byte before a barrier; -1: nothing. Some barriers change
+ * much, some little, some nothing. */
 static int written(uint64_t round, size_t area, size_t at)
 {
-    const size_t unit = at / areas[area].unit;
-    const struct hr_philox random = hr_random_block(round, HR_STREAM_NAME, unit, (uint32_t)area);
+    const struct hr_philox random = hr_random_block(round, HR_STREAM_NAME, at, (uint32_t)area);
     const uint32_t often = round % 3 == 0 ? 2 : round % 3 == 1 ? 97 : 0;
     return often && random.v[0] % often == 0 ? (int)((random.v[1] + at) & 0xff) : -1;
-}
-
-static size_t writer_of(size_t area, size_t at)
-{
-    return at / areas[area].unit % RANKS;
 }
 
 static void write_mine(const struct rank *me, uint64_t round)
 {
     for (size_t a = 0; a < AREAS; a++)
-        for (size_t at = 0; at < areas[a].bytes; at++) {
+        for (size_t at = 0; areas[a].writer == me->rank && at < areas[a].bytes; at++) {
             const int byte = written(round, a, at);
-            if (byte >= 0 && writer_of(a, at) == me->rank)
+            if (byte >= 0)
                 me->machine->segment[areas[a].offset + at] = (unsigned char)byte;
         }
 }
@@ -180,7 +187,7 @@ static enum hr_status check_all(const struct rank *me, uint64_t round, unsigned 
             const int byte = written(round, a, at);
             if (byte >= 0)
                 *expected = (unsigned char)byte;
-            if ((areas[a].for_first && me->machine->self) || (areas[a].stages && stage != 3))
+            if ((areas[a].for_first && me->machine->self) || !(areas[a].stages >> stage & 1))
                 continue; /* some have it, some do not */
             if (me->machine->segment[areas[a].offset + at] != *expected)
                 return hr_fail(HR_E_FAILED, "barrier %d: byte %zu of area %zu is %d, not %d",
@@ -197,11 +204,11 @@ static enum hr_status write_and_meet(struct rank *me)
     for (uint64_t round = 1; round <= MEETINGS && status == HR_OK; round++) {
         const unsigned stage = round % 4 == 0 ? 3 : 1;
         write_mine(me, round);
-        status = hr_diff_barrier_at(me->machine->meet, me->rank, &me->waiter, stage, "a cut");
+        status = hr_gather_barrier_at(me->machine->meet, me->rank, &me->waiter, stage, "a cut");
         if (status == HR_OK)
             status = check_all(me, round, stage, model);
         if (status == HR_OK) /* nobody writes before all have looked */
-            status = hr_diff_barrier_at(me->machine->meet, me->rank, &me->waiter, 0, "a cut");
+            status = hr_gather_barrier_at(me->machine->meet, me->rank, &me->waiter, 0, "a cut");
     }
     free(model);
     return status;
@@ -220,7 +227,7 @@ static void what_any_rank_wrote_is_everywhere(void **state)
             if (ranks[r].status != HR_OK)
                 fail_msg("rank %zu: %s", r, ranks[r].message);
         for (size_t m = 0; m < MACHINES; m++) {
-            const struct hr_met met = hr_diff_barrier_so_far(machines[m].meet);
+            const struct hr_met met = hr_gather_barrier_so_far(machines[m].meet);
             assert_int_equal(met.barriers, 2 * MEETINGS);
             assert_true(met.bytes > 0);
         }
@@ -232,10 +239,10 @@ static void what_any_rank_wrote_is_everywhere(void **state)
 
 static enum hr_status the_fourth_fails(struct rank *me)
 {
-    HR_TRY(hr_diff_barrier_at(me->machine->meet, me->rank, &me->waiter, 1, "a cut"));
+    HR_TRY(hr_gather_barrier_at(me->machine->meet, me->rank, &me->waiter, 1, "a cut"));
     if (me->rank == 3)
         return hr_fail(HR_E_IO, "disk full");
-    return hr_diff_barrier_at(me->machine->meet, me->rank, &me->waiter, 1, "a cut");
+    return hr_gather_barrier_at(me->machine->meet, me->rank, &me->waiter, 1, "a cut");
 }
 
 static void a_failure_ends_the_meeting_everywhere(void **state)
@@ -261,7 +268,7 @@ static enum hr_status the_last_sleeps(struct rank *me)
 {
     if (me->rank == RANKS - 1)
         usleep(3000 * 1000);
-    return hr_diff_barrier_at(me->machine->meet, me->rank, &me->waiter, 1, "a cut");
+    return hr_gather_barrier_at(me->machine->meet, me->rank, &me->waiter, 1, "a cut");
 }
 
 /* Who has waited long enough names the machine that has not come, or the rank beside it. */
@@ -292,7 +299,7 @@ static void who_does_not_come_in_time_is_named(void **state)
 static enum hr_status one_meets_elsewhere(struct rank *me)
 {
     const unsigned stage = me->machine->self == 2 ? 5 : 1;
-    return hr_diff_barrier_at(me->machine->meet, me->rank, &me->waiter, stage, "a cut");
+    return hr_gather_barrier_at(me->machine->meet, me->rank, &me->waiter, stage, "a cut");
 }
 
 static void machines_that_meet_elsewhere_are_told(void **state)
@@ -313,18 +320,44 @@ static void machines_that_meet_elsewhere_are_told(void **state)
     close_all(&mesh, machines);
 }
 
+/* One that lists other areas than the others sends what they do not expect, and they it. */
+static enum hr_status one_lists_others(struct rank *me)
+{
+    if (me->rank == RANKS - 1)
+        hr_gather_barrier_share(me->machine->meet, areas, AREAS / 2);
+    return hr_gather_barrier_at(me->machine->meet, me->rank, &me->waiter, 3, "a cut");
+}
+
+static void machines_that_share_other_areas_are_told(void **state)
+{
+    struct wire_mesh mesh;
+    struct machine machines[MACHINES];
+    struct rank ranks[RANKS];
+    size_t told = 0;
+    (void)state;
+    open_all(&mesh, machines, 0);
+    run(machines, ranks, one_lists_others, 5 * SECOND);
+    for (size_t r = 0; r < RANKS; r++) {
+        assert_true(ranks[r].status != HR_OK);
+        told +=
+            ranks[r].status == HR_E_FAILED && strstr(ranks[r].message, "does not share") != NULL;
+    }
+    assert_true(told > 0);
+    close_all(&mesh, machines);
+}
+
 /* --- a machine that is gone --- */
 
 static enum hr_status the_second_machine_is_cut_off(struct rank *me)
 {
-    HR_TRY(hr_diff_barrier_at(me->machine->meet, me->rank, &me->waiter, 1, "a cut"));
+    HR_TRY(hr_gather_barrier_at(me->machine->meet, me->rank, &me->waiter, 1, "a cut"));
     if (me->machine->self == 1) { /* nobody polls there any more */
         for (size_t p = 0; p < MACHINES; p++)
             if (p != 1)
                 shutdown(me->machine->mesh->end[1][p], SHUT_RDWR);
         return hr_fail(HR_E_FAILED, "is cut off");
     }
-    return hr_diff_barrier_at(me->machine->meet, me->rank, &me->waiter, 1, "a cut");
+    return hr_gather_barrier_at(me->machine->meet, me->rank, &me->waiter, 1, "a cut");
 }
 
 static void a_lost_machine_ends_the_meeting(void **state)
@@ -347,11 +380,13 @@ static void a_lost_machine_ends_the_meeting(void **state)
 
 int main(void)
 {
+    list_areas();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_any_rank_wrote_is_everywhere),
         cmocka_unit_test(a_failure_ends_the_meeting_everywhere),
         cmocka_unit_test(who_does_not_come_in_time_is_named),
         cmocka_unit_test(machines_that_meet_elsewhere_are_told),
+        cmocka_unit_test(machines_that_share_other_areas_are_told),
         cmocka_unit_test(a_lost_machine_ends_the_meeting),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

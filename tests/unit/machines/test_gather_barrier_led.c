@@ -5,19 +5,19 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "machines/diff_barrier.h"
+#include "machines/gather_barrier.h"
 #include "support/check.h"
 #include "support/wire_socket.h"
 
 enum { MACHINES = 3, BYTES = 1 << 14, MEETINGS = 60 };
 
-static const struct hr_area area = {.offset = 8192, .bytes = 1024, .unit = 1};
+static const struct hr_area area = {.offset = 8192, .bytes = 1024, .stages = UINT32_MAX};
 
 struct machine {
     size_t self;
     struct hr_wire *wire;
     struct hr_bridge *bridge;
-    struct hr_diff_barrier *meet;
+    struct hr_gather_barrier *meet;
     struct hr_control *control;
     unsigned char *segment;
     struct hr_waiter waiter;
@@ -43,16 +43,16 @@ static void open_machine(struct machine *m, struct wire_mesh *mesh, size_t self)
                                               .segment = m->segment,
                                               .segment_bytes = BYTES};
     CHECK_OK(hr_bridge_open(&carried, &m->bridge));
-    const struct hr_diff_barrier_options options = {.bridge = m->bridge,
-                                                    .wire = m->wire,
-                                                    .hosts = hosts,
-                                                    .nranks = 1,
-                                                    .led = self > 0,
-                                                    .control = m->control,
-                                                    .segment = m->segment,
-                                                    .area = &area,
-                                                    .nareas = 1};
-    CHECK_OK(hr_diff_barrier_open(&options, &m->meet));
+    const struct hr_gather_barrier_options options = {.bridge = m->bridge,
+                                                      .wire = m->wire,
+                                                      .hosts = hosts,
+                                                      .nranks = 1,
+                                                      .led = self > 0,
+                                                      .control = m->control,
+                                                      .segment = m->segment,
+                                                      .area = &area,
+                                                      .nareas = 1};
+    CHECK_OK(hr_gather_barrier_open(&options, &m->meet));
     m->waiter = (struct hr_waiter){.abort = &m->control->abort,
                                    .timeout_ns = 20 * HR_NS_PER_SECOND,
                                    .poll = hr_bridge_poll,
@@ -62,7 +62,7 @@ static void open_machine(struct machine *m, struct wire_mesh *mesh, size_t self)
 static void close_machine(struct machine *m)
 {
     hr_bridge_close(m->bridge);
-    hr_diff_barrier_close(m->meet);
+    hr_gather_barrier_close(m->meet);
     hr_wire_close(m->wire);
     free(m->control);
     free(m->segment);
@@ -70,14 +70,14 @@ static void close_machine(struct machine *m)
 
 static bool has_passed(const struct machine *m, uint32_t round)
 {
-    return hr_diff_barrier_so_far(m->meet).barriers >= round;
+    return hr_gather_barrier_so_far(m->meet).barriers >= round;
 }
 
 static enum hr_status meet_and_look(struct machine *m)
 {
     for (uint32_t round = 1; round <= MEETINGS; round++) {
         m->segment[area.offset] = (unsigned char)round;
-        HR_TRY(hr_diff_barrier_at(m->meet, 0, &m->waiter, 0, "a cut"));
+        HR_TRY(hr_gather_barrier_at(m->meet, 0, &m->waiter, 0, "a cut"));
         for (size_t i = 1; i < MACHINES; i++)
             if (!has_passed(&m[i], round))
                 return hr_fail(HR_E_FAILED, "machine %zu is at barrier %u yet", i, round);
@@ -91,7 +91,7 @@ static enum hr_status conduct(struct machine *m)
     while (status == HR_OK && !has_passed(m, MEETINGS) &&
            !hr_atom32_load_acquire(m->waiter.abort)) {
         hr_bridge_poll(m->bridge);
-        status = hr_diff_barrier_conduct(m->meet, &m->waiter, "a cut");
+        status = hr_gather_barrier_conduct(m->meet, &m->waiter, "a cut");
     }
     return status;
 }
