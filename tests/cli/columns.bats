@@ -52,6 +52,35 @@ PY
   refused 3 "has no column \"age\"" predict "$TMP/run" --data "$TMP/less.csv"
 }
 
+@test "free text in a column that is left out stops nobody, however long it is" {
+  python3 - "$TMP" <<'PY'
+import random, sys
+r, tmp = random.Random(1), sys.argv[1]
+long, quoted = "free text " * 500, '"' + 'said ""so"", and\n' * 300 + '"'
+rows = [(f"{r.random():.3f}", f"{r.random():.3f}", "cd"[i % 2]) for i in range(40)]
+for name, texts in (("short", ("x", "x")), ("long", (long, quoted))):
+    with open(f"{tmp}/{name}.csv", "w") as out:
+        out.write("a,desc,b,more,kind\n")
+        for i, (a, b, kind) in enumerate(rows):
+            out.write(f"{a},{texts[0]},{b},{texts[1]},{kind}\n")
+PY
+  digest() { hogring train --data "$TMP/$1.csv" --model softmax --epochs 2 --quiet "${@:2}" | sed -n 's/^weights digest  \([0-9a-f]*\).*/\1/p'; }
+  for how in "--drop desc,more" "--columns a,b"; do
+    want=$(digest short $how)
+    [ -n "$want" ] || return 1
+    [ "$(digest long $how)" = "$want" ] || return 1
+  done
+  tail -n +2 "$TMP/long.csv" >"$TMP/bare.csv"
+  [ "$(digest bare --drop 2,4)" = "$want" ]
+  hogring train --data "$TMP/short.csv" --columns a,b --model softmax --epochs 2 --quiet --checkpoint-dir "$TMP/c" >/dev/null
+  for file in short long bare; do hogring predict "$TMP/c" --data "$TMP/$file.csv" --out "$TMP/$file-out.csv" 2>/dev/null; done
+  cmp "$TMP/short-out.csv" "$TMP/long-out.csv"
+  cmp "$TMP/short-out.csv" "$TMP/bare-out.csv"
+  refused 3 "line 2, column 2, desc: " train --data "$TMP/long.csv" --drop more
+  refused 3 "the word is longer than 255 bytes" train --data "$TMP/long.csv" --drop more --one-hot auto
+  refused 3 "the label is longer than 255 bytes" train --data "$TMP/long.csv" --columns a,b --label-column desc
+}
+
 @test "resuming reads the table as before, to the same weights" {
   people
   run=(train --data "$TMP/people.csv" "${recipe[@]}" --split stratified --model softmax --workers 2 --batch-size 4 --quiet)

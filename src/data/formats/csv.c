@@ -311,6 +311,8 @@ static enum hr_status check_header(struct hr_csv_reader r, bool label_given,
                            "%s: line %zu: column %zu has no name: row numbers that pandas wrote "
                            "(to_csv(index=False) leaves them out)? Expected a name, or --drop %zu",
                            r.name, r.line, f.column, f.column);
+        if (f.bytes == HR_CSV_MAX_FIELD && (role == FEATURE || role == LABEL))
+            return hr_csv_fail_at(&r, &f, "its name has 1024 bytes or more, expected fewer");
         if (role == LABEL && layout->targets.count < 2)
             snprintf(columns->label, sizeof columns->label, "%.*s", (int)f.bytes, f.text);
         if (role == LABEL && !layout->targets.count)
@@ -627,7 +629,9 @@ static enum hr_status learn_field(const struct hr_csv_reader *r, const struct hr
     ++*count;
     if (column->is_words) {
         if (f->bytes > HR_LABEL_MAX_BYTES || memchr(f->text, '\0', f->bytes))
-            return hr_csv_fail_at(r, f, "the word is longer than 255 bytes or holds a byte 0");
+            return hr_csv_fail_at(r, f,
+                                  "the word is longer than 255 bytes or holds a byte 0: --drop "
+                                  "leaves a column out");
         const size_t bytes = hr_field_word(f, text);
         return hr_labels_add(&column->words, r->name, text, bytes, &word);
     }

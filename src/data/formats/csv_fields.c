@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/size.h"
 #include "data/bytes.h"
 
 enum hr_status hr_csv_fail_at(const struct hr_csv_reader *r, const struct hr_csv_field *f,
@@ -45,9 +46,8 @@ static enum hr_status read_quoted(struct hr_csv_reader *r, struct hr_csv_field *
             break;
         r->at += *r->at == '"';
         r->below += *r->at == '\n';
-        if (f->bytes == HR_CSV_MAX_FIELD)
-            return hr_csv_fail_at(r, f, "a field of more than 1024 bytes, expected at most that");
-        r->scratch[f->bytes++] = *r->at;
+        if (f->bytes < HR_CSV_MAX_FIELD)
+            r->scratch[f->bytes++] = *r->at;
     }
     if (r->at == r->end)
         return hr_csv_fail_at(r, f, "a quote is not closed, expected another \"");
@@ -66,11 +66,9 @@ static enum hr_status read_plain(struct hr_csv_reader *r, struct hr_csv_field *f
             return hr_csv_fail_at(r, f,
                                   *r->at ? "a quote inside a field without quotes, expected \"...\""
                                          : "a byte 0, expected text");
-    f->bytes = (size_t)(r->at - f->text);
+    f->bytes = hr_min_size((size_t)(r->at - f->text), HR_CSV_MAX_FIELD);
     while (f->bytes && (f->text[f->bytes - 1] == ' ' || f->text[f->bytes - 1] == '\t'))
         f->bytes--;
-    if (f->bytes > HR_CSV_MAX_FIELD)
-        return hr_csv_fail_at(r, f, "a field of more than 1024 bytes, expected at most that");
     return HR_OK;
 }
 

@@ -23,6 +23,8 @@ struct hr_csv_reader {
     char scratch[HR_CSV_MAX_FIELD]; /* a quoted field, without its quotes */
 };
 
+/* A field of any length is read, as one of HR_CSV_MAX_FIELD bytes: free text stands in tables, too.
+ * Whoever uses one takes fewer bytes: names below that, labels and words 255, numbers 127. */
 struct hr_csv_field {
     const char *text; /* until the next field is read */
     size_t bytes;

@@ -180,7 +180,8 @@ static void long_fields_and_zeros_are_refused(void **state)
         snprintf(text, sizeof text, "a,y\n1,%s%01100d%s\n", quoted ? "\"" : "", 7,
                  quoted ? "\"" : "");
         data_text("f", text);
-        data_refused("f", NULL, HR_E_FORMAT, "a field of more than 1024 bytes");
+        data_refused("f", NULL, HR_E_FORMAT,
+                     "the label is longer than 255 bytes or holds a byte 0");
         snprintf(text, sizeof text, "a,y\n1,%s%0300d%s\n", quoted ? "\"" : "", 7,
                  quoted ? "\"" : "");
         data_text("f", text);
