@@ -15,7 +15,8 @@
 #define HR_CHECKED __attribute__((warn_unused_result))
 
 /* Record the message of this thread (printf format, one line) and return `status`. Control
- * characters become '?' (printable.h). */
+ * characters become '?' (printable.h). One that is too long loses its middle ("begin ... end"): a
+ * long value stands there, and behind it what is wrong. */
 enum hr_status hr_fail(enum hr_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3))) HR_CHECKED;
 

@@ -37,9 +37,9 @@ struct hr_option_name hr_option_name(const struct hr_option *row)
 /* --- from text --- */
 
 /* What reads as its kind does: "a whole number, not negative". */
-static const char *expected_of(enum hr_option_kind kind)
+static const char *expected_of(const struct hr_option *row, char text[64])
 {
-    switch (kind) {
+    switch (row->kind) {
     case HR_OPTION_FLAG:
         return "true or false (on or off)";
     case HR_OPTION_COUNT:
@@ -55,8 +55,9 @@ static const char *expected_of(enum hr_option_kind kind)
         return "a size, as 512M or 16G";
     case HR_OPTION_EVERY:
         return "steps, a time or epochs, as 100, 30s or 2epochs";
-    default:
-        return "text";
+    default: /* a text is refused for its length alone */
+        snprintf(text, 64, "a text of at most %zu bytes", row->size - 1);
+        return text;
     }
 }
 
@@ -298,12 +299,13 @@ enum hr_status hr_option_check(const struct hr_option *row, const void *base, bo
 enum hr_status hr_option_set(const struct hr_option *row, void *base, const char *value,
                              const char *where)
 {
+    char expected[64];
     if (!hr_option_store(row, base, value))
         return hr_fail(HR_E_USAGE, "%s%s%s%s: expected %s", where, hr_option_name(row).text,
                        before_value(row), value,
                        row->words                     ? words_of(row).text
                        : row->kind == HR_OPTION_PARTS ? row->metavar
-                                                      : expected_of(row->kind));
+                                                      : expected_of(row, expected));
     const char *field = (const char *)base + row->offset;
     bool any = !hr_option_zero_is_none(row);
     for (size_t i = 0; i < row->size && !any; i++)

@@ -345,3 +345,14 @@ PY
   refused 2 "--server-replicas: is no longer there; a server that is lost is started again" train --server-replicas 2
   refused 2 "--server-replicas: is no longer there" compare --strategies ps-async:server-replicas=2
 }
+
+@test "a value of any length leaves what is wrong with it whole" {
+  local option long
+  long=$(printf 'x%.0s' {1..5000})
+  for option in note data model json; do
+    refused 2 "x: expected a text of at most " train "--$option" "$long"
+  done
+  refused 2 "x: expected a text of at most 4095 bytes" sample "$TMP/none" --prompt "$long"
+  printf 'u,v,when\n1,2,a\n3,4,b\n' >"$TMP/t.csv"
+  refused 2 ",wrong: column 1 stands in it twice" train --data "$TMP/t.csv" --columns "$(printf 'u,%.0s' {1..400})wrong"
+}

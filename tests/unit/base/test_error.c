@@ -30,6 +30,24 @@ static void long_messages_are_cut_and_end(void **state)
     text[sizeof text - 1] = '\0';
     CHECK_FAILS(hr_fail(HR_E_IO, "%s", text), HR_E_IO);
     assert_in_range(strlen(hr_error_message()), 900, 1100);
+    CHECK_FAILS(hr_fail(HR_E_USAGE, "--note %s: expected less", text), HR_E_USAGE);
+    assert_non_null(strstr(hr_error_message(), "--note x"));
+    assert_non_null(strstr(hr_error_message(), "x ... x"));
+    assert_non_null(strstr(hr_error_message(), "x: expected less"));
+    CHECK_FAILS(hr_fail_within(HR_E_USAGE, "of %s, step 3", text), HR_E_USAGE);
+    assert_non_null(strstr(hr_error_message(), "x: expected less"));
+    errno = ENOENT;
+    CHECK_FAILS(hr_fail_errno(HR_E_IO, "%s: not read", text), HR_E_IO);
+    assert_non_null(strstr(hr_error_message(), "x: not read: No such file or directory"));
+    for (size_t i = 0; i + 2 < sizeof text; i += 2) /* no character is torn */
+        memcpy(text + i, "\xc3\xa4", 3);
+    for (int before = 0; before < 2; before++) {
+        CHECK_FAILS(hr_fail(HR_E_IO, "%s%s, ", before ? "x" : "", text), HR_E_IO);
+        size_t odd = 0;
+        for (const char *at = hr_error_message(); *at; at++)
+            odd += *at == '\xc3' ? at[1] != '\xa4' : *at == '\xa4' && at[-1] != '\xc3';
+        assert_int_equal(odd, 0);
+    }
 }
 
 static void exit_codes_are_the_documented_ones(void **state)
