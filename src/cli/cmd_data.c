@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/log.h"
 #include "base/printable.h"
 #include "cli/commands.h"
 #include "watch/watch.h"
@@ -14,6 +15,7 @@
 #include "data/tokens.h"
 #include "formats/packed.h"
 #include "formats/token_file.h"
+#include "train/run.h"
 #include "json/value.h"
 
 static const char *features_name(enum hr_features features)
@@ -256,13 +258,27 @@ static json_t *info_json(const struct hr_dataset *d)
                           targets, "text", text_json(d), NULL);
 }
 
+/* What train says of them, and whether it refuses them; of sparse rows the model decides. */
+static enum hr_status warn_of_labels(const struct hr_cli *cli, const struct hr_dataset *d)
+{
+    if (d->features == HR_FEATURES_SPARSE)
+        return HR_OK;
+    HR_TRY(hr_hints_print_classes(cli, d));
+    const enum hr_status status = d->targets.count ? HR_OK : hr_task_check(&cli->train, d);
+    if (status == HR_E_USAGE)
+        hr_log(HR_LOG_WARNING, "%s; train refuses them as they are", hr_error_message());
+    return status == HR_E_USAGE ? HR_OK : status;
+}
+
 enum hr_status hr_cli_data_info(const struct hr_cli *cli, const char *name)
 {
     struct hr_dataset dataset;
     HR_TRY(hr_dataset_open_with(name, &cli->data_options, &dataset));
     hr_hints_print_notes(&dataset);
     hr_hints_print_rounding(&dataset);
-    enum hr_status st = hr_cli_speaks(cli) ? print_info(&dataset) : HR_OK;
+    enum hr_status st = warn_of_labels(cli, &dataset);
+    if (st == HR_OK && hr_cli_speaks(cli))
+        st = print_info(&dataset);
     if (st == HR_OK && cli->json[0])
         st = hr_json_write(cli->json, info_json(&dataset));
     hr_dataset_close(&dataset);

@@ -140,3 +140,15 @@ if sys.argv[1] == "names":
 END
   done
 }
+
+@test "data info says what train says of labels, and whether it refuses them" {
+  awk 'BEGIN { print "a,y"; for (i = 0; i < 40; i++) print i % 7 "," (i * 13) % 40 }' >"$TMP/ids.csv"
+  refused 2 "look like values" train --data "$TMP/ids.csv"
+  hogring data info "$TMP/ids.csv" --json "$TMP/i.json" >/dev/null 2>"$TMP/err"
+  grep -q "look like values" "$TMP/err"
+  [ "$(json "$TMP/i.json" 'd["classes"]')" = 40 ]
+  for how in "--classes 40" "--target y"; do
+    hogring data info --data "$TMP/ids.csv" $how >/dev/null 2>"$TMP/err"
+    [ ! -s "$TMP/err" ] || return 1
+  done
+}

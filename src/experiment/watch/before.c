@@ -54,8 +54,10 @@ static enum hr_status hint_at_splits(const struct hr_cli *cli, const struct hr_d
     return HR_OK;
 }
 
-static enum hr_status hint_at_classes(const struct hr_cli *cli, const struct hr_dataset *dataset)
+enum hr_status hr_hints_print_classes(const struct hr_cli *cli, const struct hr_dataset *dataset)
 {
+    if (dataset->targets.count)
+        return HR_OK;
     HR_TRY(hint_at_labels(cli, dataset));
     return hint_at_splits(cli, dataset);
 }
@@ -178,7 +180,7 @@ void hr_hints_print(const struct hr_cli *cli, const struct hr_dataset *dataset)
     hint_at_missing(cli, dataset);
     if (!cli->train.normalize)
         hr_hints_print_rounding(dataset);
-    enum hr_status status = dataset->targets.count ? HR_OK : hint_at_classes(cli, dataset);
+    enum hr_status status = hr_hints_print_classes(cli, dataset);
     if (status == HR_OK && !cli->quiet)
         status = hint_at_scales(cli, dataset);
     if (status != HR_OK)

@@ -161,6 +161,9 @@ FILE *hr_outcome_stream(const struct hr_cli *cli);
 void hr_hints_print(const struct hr_cli *cli, const struct hr_dataset *dataset);
 /* Those about the files alone. */
 void hr_hints_print_notes(const struct hr_dataset *dataset);
+/* Classes that are none, or that nobody learns; nothing of a regression. HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_hints_print_classes(const struct hr_cli *cli,
+                                                 const struct hr_dataset *dataset);
 /* Which features floats cannot hold as they are, unless --normalize is given. */
 void hr_hints_print_rounding(const struct hr_dataset *dataset);
 
