@@ -158,7 +158,7 @@ END
 import struct
 def rows(path): # of two values
     data = open(path, "rb").read()
-    return list(struct.iter_unpack("<2f", data[10 + int.from_bytes(data[8:10], "little"):]))
+    return list(struct.iter_unpack("<2d", data[10 + int.from_bytes(data[8:10], "little"):]))
 held, all = rows("e.npy"), iter(rows("p.npy"))
 assert len(held) == 15
 for row in held: # in the file's order
