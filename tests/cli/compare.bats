@@ -35,14 +35,28 @@ labels() {
   told=$(sed -n 's/.*above the \([0-9.]*\) that its first epoch came to;.*/\1/p' "$TMP/stdout")
   [ "$(json "$TMP/out.json" '["%.4f" % r["divergence"]["first_epoch_loss"] for r in d["runs"]]')" = "['$told']" ]
   hogring compare "${diverging[@]}" --strategies allreduce,allreduce:lr=0.05 --seeds 2 >"$TMP/stdout" 2>/dev/null
-  grep -q "^Diverged: allreduce direct lr 1 (2 of 2 seeds)" "$TMP/stdout"
+  grep -q "^Training loss rose: allreduce direct lr 1 (2 of 2 seeds)" "$TMP/stdout"
   hogring train "${diverging[@]}" --lr 0.05 2>&1 | grep -c "the training loss ended" | grep -qx 0
+}
+
+@test "what is called diverged ends with 1, in each command, behind all that it writes" {
+  diverges() {
+    run hogring "$@" --quiet --json "$TMP/out.json"
+    [ "$status" = 1 ]
+    [[ $output == *"hogring: allreduce"*"seed "*"diverged"* ]]
+    [ "$(json "$TMP/out.json" 'any(r["divergence"]["diverged"] for r in d["runs"])')" = True ]
+  }
+  diverges train --lr 100 --epochs 2
+  diverges compare --lr 100,0.05 --epochs 2 --strategies allreduce --seeds 2
+  [[ $output == *"Diverged: allreduce direct lr 100 (2 of 2 seeds)"* ]]
+  hogring train --lr 1 --epochs 3 --workers 4 --kernels reference --quiet --json "$TMP/out.json" >/dev/null
+  [ "$(json "$TMP/out.json" '[[v["rose"], v["diverged"]] for r in d["runs"] for v in [r["divergence"]]]')" = "[[True, False]]" ]
 }
 
 @test "where training began is what its initial weights cost" {
   for diverging in "train --workers 1 --batch-size 8 --lr 5 --epochs 3" "train --workers 1 --lr 100 --epochs 3" \
     "simulate --strategy elastic-averaging --workers 4 --lr 100 --epochs 4"; do
-    hogring $diverging --kernels reference --json "$TMP/out.json" 2>/dev/null >"$TMP/stdout"
+    hogring $diverging --kernels reference --json "$TMP/out.json" 2>/dev/null >"$TMP/stdout" || [ $? = 1 ]
     grep -q "^! .*: the training loss ended at .*, above the 2\.3[0-9]* it began with" "$TMP/stdout"
     [ "$(json "$TMP/out.json" '[2.2 < v["first_loss"] < 2.4 < v["first_epoch_loss"] for r in d["runs"] for v in [r["divergence"]]]')" = "[True]" ]
   done
@@ -145,7 +159,7 @@ labels() {
   grep -q "^! ps-async: .* \(no better than chance\|below always answering\) .*; likely lr 0.05 and momentum 0.90 under a mean staleness of [0-9.]*: --momentum 0" "$TMP/said"
   [ "$(json "$TMP/a.json" '[(bool(r["at_chance"]), sum("likely" in w for w in r["warnings"])) for r in d["runs"]]')" = "[(False, 0), (True, 1)]" ]
   python3 -c 'import random; r = random.Random(1); print("km,m,side"); [print(10 + r.random(), 5000 * r.random(), r.choice("ab"), sep=",") for i in range(1500)]' >"$TMP/p.csv"
-  hogring train --data "$TMP/p.csv" --model softmax --epochs 1 --quiet >"$TMP/said"
+  hogring train --data "$TMP/p.csv" --model softmax --epochs 1 --quiet >"$TMP/said" || [ $? = 1 ]
   grep -q "^! allreduce: .*; likely the scales of columns: --normalize (m has maximum [45][0-9.]*, km 1[01][0-9.]*)" "$TMP/said"
   hogring train --workers 8 --epochs 1 --quiet | grep -q "^! allreduce: .*; likely too few updates (6): more --epochs"
 }

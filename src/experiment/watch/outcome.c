@@ -19,6 +19,7 @@
 #include "page/page.h"
 #include "plot/plot.h"
 #include "report/groups.h"
+#include "report/human.h"
 #include "terminal/output.h"
 #include "verdict/verdict.h"
 
@@ -341,6 +342,12 @@ enum hr_status hr_outcome_failed(const struct hr_cli *cli, const struct hr_datas
 enum hr_status hr_outcome_expect_of(const struct hr_cli *cli, const struct hr_run_result *run,
                                     const char *who)
 {
+    struct hr_rise rise;
+    char last[HR_HUMAN_MAX], first[HR_HUMAN_MAX];
+    if (hr_run_diverged(run, &rise))
+        return hr_fail(HR_E_DIVERGED, "%straining diverged: its loss ended at %s, above the %s %s",
+                       who, hr_human_loss(last, run->train_loss), hr_human_loss(first, rise.above),
+                       rise.what);
     for (size_t m = 0; m < HR_METRICS; m++) {
         const enum hr_metric metric = (enum hr_metric)m;
         const double wanted = cli->expect[m], is = hr_metric_of_test(metric, run);

@@ -139,7 +139,8 @@ HR_CHECKED enum hr_status hr_outcome_write(const struct hr_cli *cli,
  * run.html", a line each; and where the rest is. */
 void hr_outcome_say(const struct hr_cli *cli, FILE *out);
 
-/* HR_E_EXPECTATION when a run missed what --expect says; `who` begins what it reached. */
+/* HR_E_DIVERGED when a run did (report/groups.h): then no command ends well, whatever else it has
+ * found. HR_E_EXPECTATION when one missed what --expect says. `who` begins what it reached. */
 HR_CHECKED enum hr_status hr_outcome_expect_of(const struct hr_cli *cli,
                                                const struct hr_run_result *run, const char *who);
 /* The same of several, who say their labels and seeds. */

@@ -142,10 +142,11 @@ static json_t *divergence(const void *base, const void *about)
 {
     const RUN *run = base;
     struct hr_rise rise;
-    const bool rose = hr_run_rose(run, &rise);
+    const bool diverged = hr_run_diverged(run, &rise), rose = hr_run_rose(run, &rise);
     (void)about;
     return hr_json_object("first_loss", HR_JSON(hr_run_first_loss(run)), "first_epoch_loss",
-                          HR_JSON(hr_run_first_epoch_loss(run)), "rose", json_boolean(rose), "cure",
+                          HR_JSON(hr_run_first_epoch_loss(run)), "rose", json_boolean(rose),
+                          "diverged", json_boolean(diverged), "cure",
                           hr_json_text_or_null(rose ? run->cure : ""), NULL);
 }
 
@@ -806,9 +807,11 @@ const struct hr_field hr_result_rows[] = {
      .meaning = "the checkpoint's step that it went on from; of the whole training, as curve, "
                 "steps, target_seconds are: all else is of this run"},
     {HR_MADE("divergence", divergence),
-     .meaning = "first_loss: of gradients at the initial weights; first_epoch_loss: the mean of "
-                "the first epoch; rose: training ended significantly above one of them; cure: what "
-                "to change first"},
+     .meaning =
+         "first_loss: of gradients at the initial weights; first_epoch_loss: the mean of "
+         "the first epoch; rose: training ended significantly above one of them; diverged: so did "
+         "the last evaluation, and both are above what guessing costs: exit code 1; cure: "
+         "what to change first"},
     {HR_OBJECT(RUN, "conflicts", conflicts, conflict_rows), HR_WHEN(RUN, conflicts.omega),
      .meaning = "sparse models, how often rows meet: omega, delta, rho and overlap, as the banner "
                 "says them; lost_sampled of writes_sampled were lost"},

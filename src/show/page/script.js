@@ -709,7 +709,7 @@
   const timed = groups.some(g => spent(g).all > 0);
   const waitingOf = g => percent(spent(g).of[3], spent(g).all, 0);
   const REMARKS = [
-    ['diverged', run => isTrue(run, 'divergence', 'rose')],
+    ['diverged', run => isTrue(run, 'divergence', 'diverged')],
     ['at chance', run => text(run, 'at_chance')],
     ['interrupted', run => isTrue(run, 'interrupted')],
     ['stopped early', run => isTrue(run, 'best', 'stopped')],

@@ -322,12 +322,15 @@ double hr_run_first_epoch_loss(const struct hr_run_result *run)
 
 /* The losses' deviation is about their mean, so a mean over n has the relative error 1 / sqrt(n).
  * A rise counts when it is above twice that, and the loss above that of random guessing. */
-static bool rose_from_start(const struct hr_run_result *run)
+static bool is_above(const struct hr_run_result *run, double loss, double began, double samples)
 {
     const double guessing = run->classes ? log((double)run->classes) : 0;
-    const double margin = 1 + 2 / sqrt((double)run->first_samples);
-    return run->first_samples > 0 &&
-           run->train_loss > margin * fmax(hr_run_first_loss(run), guessing);
+    return samples > 0 && loss > (1 + 2 / sqrt(samples)) * fmax(began, guessing);
+}
+
+static bool rose_from_start(const struct hr_run_result *run)
+{
+    return is_above(run, run->train_loss, hr_run_first_loss(run), (double)run->first_samples);
 }
 
 static bool rose_from_first_epoch(const struct hr_run_result *run)
@@ -346,6 +349,24 @@ bool hr_run_rose(const struct hr_run_result *run, struct hr_rise *rise)
     return rose_from_first_epoch(run);
 }
 
+/* A mean over an epoch that began badly may be large where its end was good: the last evaluation is
+ * asked, too. The first few updates may lead up before they lead down. Where few answers are wrong,
+ * but surely so, the loss is large and much is learned. */
+bool hr_run_diverged(const struct hr_run_result *run, struct hr_rise *rise)
+{
+    enum { UPDATES = 10 };
+    const bool known = run->first_samples > 0;
+    const bool learned = isfinite(run->test_accuracy) && !run->chance[0];
+    const double last = run->validation_samples ? run->validation_loss : run->test_loss;
+    if (!hr_run_rose(run, rise) || learned || hr_measure_updates(run) < UPDATES ||
+        (!known && (!run->classes || run->ncurve < 2)))
+        return false;
+    const double began = known ? hr_run_first_loss(run) : hr_run_first_epoch_loss(run);
+    const double samples = (double)(known ? run->first_samples : run->curve[0].samples);
+    return is_above(run, run->train_loss, began, samples) &&
+           (isnan(last) || is_above(run, last, began, samples));
+}
+
 /* How many runs of a group are of a kind. */
 #define COUNT(name, is)                                                                            \
     size_t name(const struct hr_run_group *group)                                                  \
@@ -357,6 +378,7 @@ bool hr_run_rose(const struct hr_run_result *run, struct hr_rise *rise)
         }                                                                                          \
         return n;                                                                                  \
     }
+COUNT(hr_run_group_diverged, hr_run_diverged(run, &(struct hr_rise){0}))
 COUNT(hr_run_group_rose, hr_run_rose(run, &(struct hr_rise){0}))
 COUNT(hr_run_group_chance, run->chance[0] != '\0')
 COUNT(hr_run_group_lost, run->nlosses > 0)

@@ -81,8 +81,16 @@ struct hr_rise {
 /* Did the training loss end above where it began, by more than chance: above the loss at the
  * initial weights, or above the first of several epochs? */
 bool hr_run_rose(const struct hr_run_result *run, struct hr_rise *rise);
-/* How many runs of the group did. */
+/* Did it end with nothing learned: after ten updates or more, training and last evaluation above
+ * where training began, by more than chance, and above what guessing a class costs; and classes
+ * told no better than by chance? What is called
+ * diverged is this, and numbers that are not finite: both end with exit code 1 (watch/watch.h).
+ * Where a run began that was given weights is not known: then it is its first of several epochs,
+ * and of classes alone. */
+bool hr_run_diverged(const struct hr_run_result *run, struct hr_rise *rise);
+/* How many runs of the group rose; how many of them diverged. */
 size_t hr_run_group_rose(const struct hr_run_group *group);
+size_t hr_run_group_diverged(const struct hr_run_group *group);
 
 /* How many runs are no better than chance. */
 size_t hr_run_group_chance(const struct hr_run_group *group);

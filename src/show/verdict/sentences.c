@@ -651,10 +651,17 @@ static bool say_rows(FILE *out, const struct hr_groups *groups, const char *head
     return before != head;
 }
 
+static size_t count_wavered(const struct hr_run_group *group)
+{
+    return hr_run_group_rose(group) - hr_run_group_diverged(group);
+}
+
 /* A strategy that learned nothing may be fast. */
 static void say_rising(FILE *out, const struct hr_groups *groups)
 {
-    if (say_rows(out, groups, "Diverged: ", hr_run_group_rose))
+    if (say_rows(out, groups, "Diverged: ", hr_run_group_diverged))
+        fputs(".\n", out);
+    if (say_rows(out, groups, "Training loss rose: ", count_wavered))
         fputs(".\n", out);
 }
 

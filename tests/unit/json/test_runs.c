@@ -163,7 +163,7 @@ static const struct field run_fields[] = {
     {"manner", "\"sync-every 4\""},
     {"setting", "\"model cnn\""},
     {"divergence", "{\"first_loss\":0.0625,\"first_epoch_loss\":1.1000000000000001,\"rose\":true,"
-                   "\"cure\":\"the step\"}"},
+                   "\"diverged\":false,\"cure\":\"the step\"}"},
     {"optimizer", "\"lamb\""},
     {"order", "\"as gradients arrive\""},
     {"launch", "\"thread\""},

@@ -129,6 +129,42 @@ static void target_is_the_mean_over_those_that_reached_it(void **state)
     hr_groups_free(&groups);
 }
 
+/* What fails: a run that began at 2.5 and ended at 9, on both splits. One that ended above its
+ * first epoch, or whose last epoch alone began badly, has learned. */
+static void who_ended_above_where_it_began_has_diverged(void **state)
+{
+    (void)state;
+    struct hr_rise rise;
+    struct hr_curve_point points[] = {{.epoch = 1, .samples = 10000, .train_loss = 1.5},
+                                      {.epoch = 2}};
+    struct hr_run_result run = sample_run("hogwild", 1, 0.1);
+    run.classes = 10, run.first_samples = 64, run.first_loss = 160;
+    run.curve = points, run.ncurve = 2;
+    snprintf(run.chance, sizeof run.chance, "no better than chance");
+    run.train_loss = run.test_loss = 9;
+    assert_true(hr_run_diverged(&run, &rise));
+    CHECK_NEAR(rise.above, 2.5, 1e-12, 0);
+    run.chance[0] = '\0'; /* few answers are wrong, but those very much */
+    assert_false(hr_run_diverged(&run, &rise));
+    run.test_accuracy = NAN;
+    assert_true(hr_run_diverged(&run, &rise));
+    run.test_loss = 0.5;
+    assert_false(hr_run_diverged(&run, &rise));
+    run.test_loss = NAN; /* of an evaluation that nobody made */
+    assert_true(hr_run_diverged(&run, &rise));
+    run.validation_samples = 100, run.validation_loss = 0.5;
+    assert_false(hr_run_diverged(&run, &rise));
+    run.validation_samples = 0;
+    run.train_loss = run.test_loss = 1.9;
+    assert_true(hr_run_rose(&run, &rise) && !hr_run_diverged(&run, &rise));
+    run.first_samples = 0; /* it began with given weights */
+    assert_false(hr_run_diverged(&run, &rise));
+    run.train_loss = run.test_loss = 9;
+    assert_true(hr_run_diverged(&run, &rise));
+    run.classes = 0; /* of values nobody knows what guessing costs */
+    assert_false(hr_run_diverged(&run, &rise));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -137,6 +173,7 @@ int main(void)
         cmocka_unit_test(the_number_of_workers_is_told_whoever_differs),
         cmocka_unit_test(other_settings_are_told_as_they_were_given),
         cmocka_unit_test(a_seed_that_comes_again_is_no_second_seed),
+        cmocka_unit_test(who_ended_above_where_it_began_has_diverged),
         cmocka_unit_test(target_is_the_mean_over_those_that_reached_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -323,6 +323,7 @@ static void who_learned_nothing_is_named_beside_the_fastest(void **state)
     free(text);
     for (size_t i = 3; i < 5; i++) {
         runs[i].first_samples = 16;
+        snprintf(runs[i].chance, sizeof runs[i].chance, "no better than chance");
         runs[i].first_loss = 8 * runs[i].train_loss; /* half as much each */
     }
     text = verdict(runs, 6, 0);
