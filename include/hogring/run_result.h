@@ -162,7 +162,8 @@ struct hr_saves {
 struct hr_run_result {
     char strategy[32], algorithm[32], launch[16], placement[16], order[96], kernels[64];
     char model[1024], optimizer[32], precision[16]; /* float32, bf16; "": of sparse models */
-    char manner[96];                                /* as in struct hr_run_info */
+    char loss[64];     /* the function, as "cross-entropy:0.1": losses of one unit have one */
+    char manner[96];   /* as in struct hr_run_info */
     char setting[160]; /* other options in which it differs from runs compared with it; "" */
     size_t workers, servers, batch_size, global_batch, params;
     size_t frozen_params; /* of the params: not trained (--freeze) */

@@ -32,6 +32,18 @@ void hr_task_complete(struct hr_train_options *options)
                  hr_task_is_regress(options) ? "mse" : "cross-entropy");
 }
 
+void hr_train_loss_text(const struct hr_train_options *o, char text[HR_LOSS_TEXT_MAX])
+{
+    char parameter[24] = "";
+    const bool unscaled = !strcmp(o->target_scale, "none") && hr_task_is_regress(o);
+    if (!strcmp(o->loss, "huber"))
+        snprintf(parameter, sizeof parameter, ":%.9g", o->huber_delta);
+    else if (o->label_smoothing > 0)
+        snprintf(parameter, sizeof parameter, ":%.9g", o->label_smoothing);
+    snprintf(text, HR_LOSS_TEXT_MAX, "%s%s%s", o->loss, parameter,
+             unscaled ? " of values as they are" : "");
+}
+
 /* --- what must hold of several options at a time --- */
 
 bool hr_train_repeats(const struct hr_train_options *o)

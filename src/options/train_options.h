@@ -117,4 +117,9 @@ void hr_task_resolve(struct hr_train_options *options, struct hr_data_options *d
 /* --loss auto becomes that of the task. */
 void hr_task_complete(struct hr_train_options *options);
 
+/* Of complete options of a network. Losses in one unit have one text: "cross-entropy:0.1", with how
+ * values are scaled. */
+enum { HR_LOSS_TEXT_MAX = 64 };
+void hr_train_loss_text(const struct hr_train_options *o, char text[HR_LOSS_TEXT_MAX]);
+
 #endif

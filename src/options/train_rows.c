@@ -128,8 +128,9 @@ static const struct hr_option model[] = {
         CHOICE(task, HR_TASKS), .said = "auto; with --target: regress",
         .commands = BOTH | HR_DATA_INFO | HR_DATA_PACK | HR_FORECAST, .models = HR_OF_ALL_MODELS),
     ROW("loss", TEXT, loss, DECIDES, "NAME", "auto",
-        "cross-entropy:S (labels smoothed by S [0]), bce, mse; of values mse or huber:D (errors "
-        "above D [1] of scaled targets count in proportion, smaller ones squared)",
+        "cross-entropy:S (labels smoothed by S [0], in the losses that are reported, too), bce, "
+        "mse; of values mse or huber:D (errors above D [1] of scaled targets count in proportion, "
+        "smaller ones squared)",
         CHOICE(loss, HR_LOSSES), .said = "cross-entropy; of values mse",
         .commands = BOTH | HR_FORECAST),
     ROW("huber-delta", NUMBER, huber_delta, DECIDES, "D", "1", "", PARAMETER("loss", "huber"),

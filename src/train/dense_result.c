@@ -497,6 +497,7 @@ static void fill_configuration(const struct hr_run *run, struct hr_run_result *r
     snprintf(result->precision, sizeof result->precision, "%s", run->job.options->precision);
     snprintf(result->model, sizeof result->model, "%.1023s", hr_model_text(run->job.model));
     snprintf(result->optimizer, sizeof result->optimizer, "%s", shared->optimizer.rule->name);
+    hr_train_loss_text(run->job.options, result->loss);
     hr_strategy_describe(shared, result->manner, sizeof result->manner);
     result->workers = shared->workers;
     result->servers = shared->servers;

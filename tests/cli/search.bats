@@ -69,6 +69,7 @@ search() {
   refused 2 "unknown option; did you mean --lr?" simulate --search "lrr=0.1,0.2" --time-to accuracy=0.5
   refused 2 "--workers was given too" simulate --workers 2 --search "workers=2,4" --time-to accuracy=0.5
   refused 2 "is not supported with --clock real" train --search "lr=0.1,0.2" --time-to accuracy=0.5
+  refused 2 "losses of cross-entropy and of mse are in unlike units" simulate --search "loss=cross-entropy,mse" --time-to loss=0.3
   refused 2 "of what?" simulate --search confirm=2
   refused 2 "--confirm 2: is said in another way: --search confirm=2" simulate --confirm 2
   refused 2 "--finalists: is no longer there; --search confirms the best three" simulate --finalists 2

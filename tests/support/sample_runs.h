@@ -18,6 +18,7 @@ static inline struct hr_run_result sample_run(const char *strategy, uint64_t see
         .precision = "bf16",
         .model = "flatten, dense 10",
         .optimizer = "lamb",
+        .loss = "cross-entropy",
         .workers = 2,
         .servers = 1,
         .batch_size = 32,

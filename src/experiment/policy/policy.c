@@ -14,6 +14,7 @@
 #include "base/parse.h"
 #include "options/budget.h"
 #include "options/sweep.h"
+#include "options/train_options.h"
 #include "stats/tests.h"
 #include "verdict/verdict.h"
 
@@ -238,6 +239,24 @@ static void sort_policies(struct hr_policy_search *search)
     }
 }
 
+/* Losses of unlike functions are in unlike units: none is sooner at one. */
+static enum hr_status check_losses(const struct hr_policy_search *search)
+{
+    char first[HR_LOSS_TEXT_MAX], other[HR_LOSS_TEXT_MAX];
+    if (search->metric != HR_METRIC_LOSS)
+        return HR_OK;
+    hr_train_loss_text(&search->space.options[0], first);
+    for (size_t i = 1; i < search->space.n; i++) {
+        hr_train_loss_text(&search->space.options[i], other);
+        if (strcmp(first, other) != 0)
+            return hr_fail(HR_E_USAGE,
+                           "--time-to loss=%g: losses of %s and of %s are in unlike units; "
+                           "expected another target, as accuracy=0.9",
+                           search->target, first, other);
+    }
+    return HR_OK;
+}
+
 enum hr_status hr_policy_prepare(struct hr_policy_search *search)
 {
     const struct hr_cli *cli = search->cli;
@@ -245,6 +264,7 @@ enum hr_status hr_policy_prepare(struct hr_policy_search *search)
     search->target = hr_target_asked(&cli->train).value;
     HR_TRY(hr_policy_space_read(cli, &search->space));
     HR_TRY(hr_policy_space_check(&search->space, search->dataset));
+    HR_TRY(check_losses(search));
     const struct hr_search halving = halving_of(search);
     HR_TRY(hr_search_plan(&halving, &search->plan));
     search->nfinalists = hr_min_size(HR_POLICY_FINALISTS, search->space.n);

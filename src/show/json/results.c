@@ -613,6 +613,9 @@ const struct hr_field hr_result_rows[] = {
     {HR_FIELD(RUN, "manner", manner)},
     {HR_FIELD(RUN, "optimizer", optimizer)},
     {HR_FIELD(RUN, "model", model), .meaning = "the strategy's own options; rule; layers"},
+    {HR_FIELD(RUN, "loss_function", loss),
+     .meaning = "that train_loss, test_loss and the curve's are of (of smoothed labels: as they "
+                "are smoothed); those of unlike functions are not compared"},
     {HR_FIELD(RUN, "launch", launch)},
     {HR_FIELD(RUN, "kernels", kernels)},
     {HR_FIELD(RUN, "precision", precision),

@@ -324,7 +324,8 @@ double hr_run_first_epoch_loss(const struct hr_run_result *run)
  * A rise counts when it is above twice that, and the loss above that of random guessing. */
 static bool is_above(const struct hr_run_result *run, double loss, double began, double samples)
 {
-    const double guessing = run->classes ? log((double)run->classes) : 0;
+    const bool entropy = !strncmp(run->loss, "cross-entropy", strlen("cross-entropy"));
+    const double guessing = entropy && run->classes ? log((double)run->classes) : 0;
     return samples > 0 && loss > (1 + 2 / sqrt(samples)) * fmax(began, guessing);
 }
 

@@ -420,7 +420,7 @@ static void say_target(FILE *out, const struct hr_verdict *v)
     char text[HR_HUMAN_MAX], names[NAMES_MAX] = "";
     const struct hr_groups *groups = &v->groups;
     const size_t first = first_of(groups, HR_COST_SECONDS);
-    if (!(v->request.target.value > 0))
+    if (!(v->request.target.value > 0) || v->unlike_target)
         return;
     const size_t firsts = first < groups->n ? names_of(v, as_soon, first, names) : 0;
     const struct hr_metric_text asked =

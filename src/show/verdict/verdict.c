@@ -417,7 +417,10 @@ static void measure(struct hr_verdict *v)
     v->best = v->groups.n;
     for (size_t g = 0; g < v->groups.n; g++)
         v->score[g] = hr_run_group_metric(&v->groups.group[g], v->metric);
-    v->unlike = !v->request.tuned && hr_alikeness_of(&v->groups).kind == HR_UNLIKE;
+    const bool losses = hr_losses_alike(&v->groups);
+    v->unlike = (!v->request.tuned && hr_alikeness_of(&v->groups).kind == HR_UNLIKE) ||
+                (v->metric == HR_METRIC_LOSS && !losses);
+    v->unlike_target = v->request.target.metric == HR_METRIC_LOSS && !losses;
     for (size_t g = 0; g < v->groups.n; g++) {
         const size_t seeds = hr_run_group_seeds(&v->groups.group[g]);
         if (!hr_verdict_tested(v, g))
@@ -447,12 +450,19 @@ struct tested {
     enum hr_cost cost;
 };
 
+static bool comparable_targets(const struct hr_verdict *v, size_t a, size_t b)
+{
+    return !v->unlike_target ||
+           !strcmp(v->groups.group[a].run[0]->loss, v->groups.group[b].run[0]->loss);
+}
+
 static bool test_pair(const void *arg, size_t a, size_t b, struct hr_pair *pair)
 {
     const struct tested *tested = arg;
     const struct hr_verdict *v = tested->verdict;
     const struct hr_run_group *x = &v->groups.group[a], *y = &v->groups.group[b];
-    if (v->unlike || !hr_verdict_tested(v, a) || !hr_verdict_tested(v, b))
+    if (v->unlike || !hr_verdict_tested(v, a) || !hr_verdict_tested(v, b) ||
+        (!tested->score && !comparable_targets(v, a, b)))
         return false;
     if (tested->score) {
         pair->test = hr_pair_scores(x, y, v->metric);
@@ -528,9 +538,9 @@ const char *hr_verdict_word(const struct hr_verdict *v, const struct hr_family *
     const bool more = scores && hr_metric_kind(v->metric)->higher;
     const struct hr_pair *pair = hr_family_pair(family, a, b);
     if (pair->state != HR_PAIR_TESTED)
-        return pair->state == HR_PAIR_IDENTICAL ? "identical"
-               : v->unlike                      ? "not like for like"
-                                                : "not tested";
+        return pair->state == HR_PAIR_IDENTICAL                         ? "identical"
+               : v->unlike || (!scores && !comparable_targets(v, a, b)) ? "not like for like"
+                                                                        : "not tested";
     const bool up = scores && hr_verdict_not_worse(v, a, b);
     const bool down = scores && hr_verdict_not_worse(v, b, a);
     const bool told = hr_family_higher(family, a, b) || hr_family_higher(family, b, a);
@@ -645,6 +655,14 @@ static double distance(const struct hr_groups *groups, size_t a, size_t b)
     return fabs(log(x.size / y.size)) + 1e-3 * fabs(log(x.updates / y.updates));
 }
 
+bool hr_losses_alike(const struct hr_groups *groups)
+{
+    for (size_t g = 1; g < groups->n; g++)
+        if (strcmp(groups->group[g].run[0]->loss, groups->group[0].run[0]->loss) != 0)
+            return false;
+    return true;
+}
+
 struct hr_alikeness hr_alikeness_of(const struct hr_groups *groups)
 {
     struct hr_alikeness found = {.kind = HR_ALIKE};
@@ -730,6 +748,24 @@ static void say_dropped(FILE *out, const struct hr_groups *groups)
     }
 }
 
+/* "Losses are of unlike functions (cross-entropy, mse), and not compared." */
+static void say_losses(FILE *out, const struct hr_groups *groups)
+{
+    const char *before = "Losses are of unlike functions (";
+    if (hr_losses_alike(groups))
+        return;
+    for (size_t g = 0; g < groups->n; g++) {
+        size_t first = 0;
+        while (strcmp(groups->group[first].run[0]->loss, groups->group[g].run[0]->loss) != 0)
+            first++;
+        if (first < g)
+            continue;
+        fprintf(out, "%s%s", before, groups->group[g].run[0]->loss);
+        before = ", ";
+    }
+    fputs("), and not compared.\n", out);
+}
+
 void hr_alike_print(FILE *out, const struct hr_groups *groups,
                     const struct hr_verdict_request *request, size_t width)
 {
@@ -750,5 +786,6 @@ void hr_alike_print(FILE *out, const struct hr_groups *groups,
             hr_say_command(out, "For a fair comparison", &request->fair, width);
         fputc('\n', out);
     }
+    say_losses(out, groups);
     say_dropped(out, groups);
 }

@@ -176,13 +176,18 @@ struct hr_alikeness {
     size_t large, small; /* groups with larger and smaller updates, the most unlike */
 };
 
+/* Losses of unlike functions (run->loss) are in unlike units: no claim is made about them, be they
+ * scores or targets. Has every group the same function as the first? */
+bool hr_losses_alike(const struct hr_groups *groups);
+
 /* The rule, for all that claims something ("alike"): of two groups, and of all. */
 enum hr_alike hr_alike_pair(const struct hr_run_group *a, const struct hr_run_group *b);
 struct hr_alikeness hr_alikeness_of(const struct hr_groups *groups);
 
 /* "Not a fair comparison: 120 updates of 128 samples against 450 of 32, all at lr 0.05, momentum
  * 0.9, so the scores do not show which strategy is better. For a fair comparison (about 4 s):
- * hogring compare --tune --seeds 5", or what the user listed; nothing where all are alike. width:
+ * hogring compare --tune --seeds 5", or what the user listed; that loss functions differ; nothing
+ * where all are alike. width:
  * of a terminal, whose lines a command is broken for, before an option; 0: any. */
 void hr_alike_print(FILE *out, const struct hr_groups *groups,
                     const struct hr_verdict_request *request, size_t width);
@@ -200,6 +205,7 @@ struct hr_verdict {
     enum hr_metric metric;          /* that is compared: accuracy, else rmse, else loss */
     struct hr_spread *score;        /* (groups) owned; of the test set */
     bool unlike;                    /* not like for like: no pair is tested, none is the best */
+    bool unlike_target;             /* the target is a loss, of unlike functions: none is first */
     size_t *twin;                   /* (groups) owned: the first tested group of the same weights */
     struct hr_family score_tests;   /* of scores */
     struct hr_family cost_tests[2]; /* by enum hr_cost; zeroed without target */

@@ -429,6 +429,7 @@ static void fill_configuration(const struct hr_sparse_run *run, struct hr_run_re
     snprintf(result->launch, sizeof result->launch, "%s", hr_launch_name(run->launch));
     snprintf(result->kernels, sizeof result->kernels, "sparse");
     snprintf(result->model, sizeof result->model, "%s", o->model);
+    snprintf(result->loss, sizeof result->loss, "%.16s", o->model); /* each has its own */
     snprintf(result->optimizer, sizeof result->optimizer, "%s", o->solver);
     result->workers = o->workers;
     result->targets = run->cuts.values;

@@ -165,6 +165,7 @@ static const struct field run_fields[] = {
     {"divergence", "{\"first_loss\":0.0625,\"first_epoch_loss\":1.1000000000000001,\"rose\":true,"
                    "\"diverged\":false,\"cure\":\"the step\"}"},
     {"optimizer", "\"lamb\""},
+    {"loss_function", "\"cross-entropy\""},
     {"order", "\"as gradients arrive\""},
     {"launch", "\"thread\""},
     {"placement", "\"colocated\""},

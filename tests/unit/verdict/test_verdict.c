@@ -350,6 +350,43 @@ static void only_who_reached_the_target_with_every_seed_is_first(void **state)
     free(text);
 }
 
+/* Losses of unlike functions are in unlike units; accuracies are not, and rows of one function. */
+static void losses_of_unlike_functions_are_not_compared(void **state)
+{
+    (void)state;
+    struct hr_run_result runs[9];
+    const struct hr_verdict_request request = {.target = {HR_METRIC_LOSS, 0.3}};
+    struct hr_verdict v;
+    fill(runs, "allreduce", 0.9, 0.001);
+    fill(runs + 3, "hogwild", 0.9, 0.001);
+    fill(runs + 6, "ssp", 0.8, 0.001);
+    for (size_t i = 0; i < 9; i++)
+        runs[i].target_seconds = 1 + (double)(i / 3) + 0.01 * (double)(i % 3);
+    char *text = briefly(runs, 9, request);
+    expect(text, "Target: allreduce reached loss 0.3 first", true);
+    expect(text, "unlike functions", false);
+    free(text);
+    for (size_t i = 0; i < 3; i++)
+        snprintf(runs[i].loss, sizeof runs[i].loss, "mse");
+    text = briefly(runs, 9, request);
+    expect(text, " first", false);
+    expect(text, "Losses are of unlike functions (mse, cross-entropy)", true);
+    expect(text, "significantly worse in points: ssp", true);
+    free(text);
+    CHECK_OK(hr_verdict_make(&v, runs, 9, request));
+    const struct hr_family *seconds = &v.cost_tests[HR_COST_SECONDS];
+    assert_string_equal(hr_verdict_word(&v, seconds, 0, 1), "not like for like");
+    assert_int_equal(hr_family_pair(seconds, 1, 2)->state, HR_PAIR_TESTED);
+    assert_int_equal(hr_family_pair(&v.score_tests, 0, 2)->state, HR_PAIR_TESTED);
+    hr_verdict_free(&v);
+    for (size_t i = 0; i < 9; i++)
+        runs[i].test_accuracy = NAN; /* the loss is all that there is */
+    CHECK_OK(hr_verdict_make(&v, runs, 9, (struct hr_verdict_request){0}));
+    assert_int_equal(v.best, v.groups.n);
+    assert_string_equal(hr_verdict_word(&v, &v.score_tests, 0, 1), "not like for like");
+    hr_verdict_free(&v);
+}
+
 /* Runs that ended at epochs 4, 5 and 6, with the weights of 2, 3 and 4. */
 static void stop_early(struct hr_run_result *runs, struct hr_curve_point *points)
 {
@@ -545,6 +582,7 @@ int main(void)
         cmocka_unit_test(equal_means_are_said_to_be),
         cmocka_unit_test(rounding_decides_no_best_mean),
         cmocka_unit_test(who_learned_nothing_is_named_beside_the_fastest),
+        cmocka_unit_test(losses_of_unlike_functions_are_not_compared),
         cmocka_unit_test(only_who_reached_the_target_with_every_seed_is_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
