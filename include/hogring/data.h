@@ -104,7 +104,7 @@ static inline size_t hr_split_row(const struct hr_split *split, size_t sample)
     return split->chosen ? split->chosen[sample] : sample;
 }
 
-enum { HR_MAX_CLASSES = 1 << 24, HR_DATA_NOTE = 400 };
+enum { HR_MAX_CLASSES = 1 << 24, HR_DATA_NOTE = 1024 + 400 };
 
 /* What the files do not say. Zero is not a default: call hr_data_defaults. */
 struct hr_data_options {
@@ -146,7 +146,7 @@ struct hr_data_options {
 void hr_data_defaults(struct hr_data_options *options);
 
 struct hr_dataset {
-    char name[256];        /* what was asked for: "digits", "fashion-mnist" or a path */
+    char name[1024];       /* what was asked for: "digits", "fashion-mnist" or a path */
     char format[16];       /* "idx", "cifar-10", "cifar-100", "npy", "csv", "libsvm", "packed",
                               "images", "text" */
     struct hr_shape shape; /* of one sample */

@@ -27,7 +27,7 @@ extern "C" {
  * timeout, ...), the path of initial weights (init_weights, resume), and max_steps; and must set
  * update_rule again if the run had one. */
 struct hr_replay {
-    char data[256];                      /* its data's name ... */
+    char data[1024];                     /* its data's name ... */
     struct hr_data_options data_options; /* ... how it was opened ... */
     char data_digest[33];                /* ... and what it held */
     char graph_digest[17];               /* of the links in the file gossip:GRAPH, or "" */

@@ -10,6 +10,7 @@
 #include "base/fold.h"
 #include "base/printable.h"
 #include "base/size.h"
+#include "base/text.h"
 
 /* A terminal may show progress in the line that we come to: it is drawn again below ours. */
 static const char *wipe(void)
@@ -102,7 +103,7 @@ void hr_log(enum hr_log_level level, const char *format, ...)
     if (errors_only && level != HR_LOG_ERROR)
         return;
     va_start(args, format);
-    vsnprintf(line + used, sizeof line - used - 1, format, args);
+    hr_format(line + used, sizeof line - used - 1, format, args);
     va_end(args);
     if (level == HR_LOG_WARNING && is_repeated(line))
         return;

@@ -6,6 +6,32 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* whole (bytes) of the text, and a 0 */
+static void cut_middle(const char *whole, size_t bytes, char *text, size_t size)
+{
+    static const char gap[] = " ... ";
+    size_t begin = 240, end = bytes - (size - sizeof gap - begin);
+    while (begin && (whole[begin] & 0xc0) == 0x80) /* in a character of UTF-8 */
+        begin--;
+    while (end < bytes && (whole[end] & 0xc0) == 0x80)
+        end++;
+    snprintf(text, size, "%.*s%s%s", (int)begin, whole, gap, whole + end);
+}
+
+void hr_format(char *text, size_t size, const char *format, va_list args)
+{
+    va_list again;
+    va_copy(again, args);
+    const int bytes = vsnprintf(text, size, format, args);
+    char *whole = bytes > 0 && (size_t)bytes >= size ? malloc((size_t)bytes + 1) : NULL;
+    if (whole) {
+        vsnprintf(whole, (size_t)bytes + 1, format, again);
+        cut_middle(whole, (size_t)bytes, text, size);
+    }
+    free(whole);
+    va_end(again);
+}
+
 void hr_append(char *text, size_t size, const char *format, ...)
 {
     const size_t used = strlen(text);

@@ -1,10 +1,16 @@
-/* text.h - text put together in a buffer: what does not fit is cut off. */
+/* text.h - text put together in a buffer. */
 #ifndef HR_BASE_TEXT_H
 #define HR_BASE_TEXT_H
 
+#include <stdarg.h>
 #include <stddef.h>
 
-/* Put more behind the text in a buffer of `size` bytes, by snprintf. */
+/* A message, by vsnprintf. One that does not fit has a long value in it, and says behind that what
+ * is wrong: it loses its middle ("begin ... end"), between characters. size: 500 or more. */
+void hr_format(char *text, size_t size, const char *format, va_list args)
+    __attribute__((format(printf, 3, 0)));
+
+/* Put more behind the text in a buffer of `size` bytes; what does not fit is cut off. */
 void hr_append(char *text, size_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -143,7 +143,7 @@ static void override(const struct hr_cli *cli, struct hr_replay *replay)
     if (hr_cli_was_given(cli, "max-steps"))
         o->max_steps = cli->train.max_steps;
     if (hr_cli_was_given(cli, "data"))
-        snprintf(replay->data, sizeof replay->data, "%.255s", cli->data);
+        memcpy(replay->data, cli->data, sizeof replay->data);
     if (hr_cli_was_given(cli, "test-data"))
         memcpy(replay->data_options.test_data, cli->data_options.test_data,
                sizeof replay->data_options.test_data);

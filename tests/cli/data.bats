@@ -160,3 +160,33 @@ END
   printf 'x' | dd of="$TMP/p" bs=1 seek=600 conv=notrunc status=none
   refused 3 "section 0 (bytes 512 + 3840) is damaged" data verify "$TMP/p"
 }
+
+@test "data may lie as deep as a path of 1023 bytes reaches, and later commands find them there" {
+  local deep="$TMP" how long
+  while [ ${#deep} -lt 700 ]; do deep="$deep/$(printf 'd%.0s' {1..120})"; done
+  mkdir -p "$deep"
+  awk 'BEGIN { print "a,b,kind"; for (i = 0; i < 40; i++) print i % 7 "," i % 5 "," (i % 3 ? "cat" : "dog") }' >"$deep/x.csv"
+  cp "$deep/x.csv" "$TMP/x.csv"
+  hogring data info "$deep/x.csv" | grep -q "^classes   2"
+  run=(--model softmax --epochs 2 --quiet)
+  hogring train --data "$TMP/x.csv" "${run[@]}" --json "$TMP/a.json" >/dev/null
+  hogring train --data "$deep/x.csv" "${run[@]}" --checkpoint-dir "$TMP/c" --record "$TMP/t" --json "$TMP/b.json" --report "$TMP/r.html" >/dev/null
+  [ "$(json "$TMP/b.json" 'd["runs"][0]["weights_digest"]')" = "$(json "$TMP/a.json" 'd["runs"][0]["weights_digest"]')" ]
+  hogring replay "$TMP/t" --quiet >/dev/null
+  hogring eval "$TMP/c" >/dev/null
+  hogring predict "$TMP/c" --data "$deep/x.csv" >/dev/null
+  hogring train --resume "$TMP/c" --epochs 3 --quiet >/dev/null
+  printf 'a,a,kind\n1,2,cat\n2,3,dog\n3,4,cat\n' >"$deep/twice.csv"
+  hogring data info "$deep/twice.csv" 2>&1 >/dev/null | grep -q "two columns have one name"
+  mkdir "$deep/idx"
+  python3 - "$deep/idx" <<'PY'
+import struct, sys
+for name, n in (("train", 6), ("t10k", 3)):
+    open(f"{sys.argv[1]}/{name}-images-idx3-ubyte", "wb").write(struct.pack(">4i", 2051, n, 2, 2) + bytes(range(4 * n)))
+    open(f"{sys.argv[1]}/{name}-labels-idx1-ubyte", "wb").write(struct.pack(">2i", 2049, n) + bytes(i % 3 for i in range(n)))
+PY
+  hogring data info "$deep/idx" | grep -q "^samples   6 train, 3 test"
+  refused 3 "no data set" data info "$deep/none.csv"
+  long=$(printf 'x%.0s' {1..1030})
+  refused 2 "1030 bytes, expected at most 1023" data info "$long"
+}

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "formats/formats.h"
 
 /* The four files of data/digits, embedded by digits_blob.S. */
@@ -18,7 +19,7 @@ extern const uint8_t hr_digits_train_labels[], hr_digits_train_labels_end[];
 extern const uint8_t hr_digits_test_images[], hr_digits_test_images_end[];
 extern const uint8_t hr_digits_test_labels[], hr_digits_test_labels_end[];
 
-enum { FILES = 4, TRAIN_IMAGES = 0, TRAIN_LABELS, TEST_IMAGES, TEST_LABELS, PATH_BYTES = 512 };
+enum { FILES = 4, TRAIN_IMAGES = 0, TRAIN_LABELS, TEST_IMAGES, TEST_LABELS };
 
 struct files {
     struct hr_idx idx[FILES];
@@ -38,15 +39,16 @@ static void free_files(struct files *files)
 
 /* The path of one of the four files under the first of its spellings that is there. */
 static enum hr_status find_file(const char *folder, const struct file_kind *kind,
-                                char path[PATH_BYTES])
+                                char path[HR_PATH_MAX])
 {
     static const char *const spellings[] = {"%s/%s-idx%zu-ubyte", "%s/%s.idx%zu-ubyte",
                                             "%s/%s-idx%zu-ubyte.gz", "%s/%s.idx%zu-ubyte.gz"};
     for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++) {
-        if (snprintf(path, PATH_BYTES, spellings[i], folder, kind->stem, kind->ndim) >= PATH_BYTES)
+        if (snprintf(path, HR_PATH_MAX, spellings[i], folder, kind->stem, kind->ndim) >=
+            HR_PATH_MAX)
             return hr_fail(HR_E_IO,
                            "the path of a data folder has %zu bytes, expected fewer than %d",
-                           strlen(folder), PATH_BYTES - 40);
+                           strlen(folder), HR_PATH_MAX - 40);
         if (access(path, F_OK) == 0)
             return HR_OK;
         if (errno != ENOENT)
@@ -65,7 +67,7 @@ static enum hr_status find_file(const char *folder, const struct file_kind *kind
 /* May images of such a size be read? The first file says how large they are. */
 static enum hr_status admit(const char *folder, const struct hr_data_options *options)
 {
-    char path[PATH_BYTES];
+    char path[HR_PATH_MAX];
     struct hr_idx idx;
     HR_TRY(find_file(folder, &kinds[TRAIN_IMAGES], path));
     HR_TRY(hr_idx_read_dims(path, kinds[TRAIN_IMAGES].ndim, &idx));
@@ -75,7 +77,7 @@ static enum hr_status admit(const char *folder, const struct hr_data_options *op
 static enum hr_status read_folder(const char *folder, struct files *files)
 {
     for (int i = 0; i < FILES; i++) {
-        char path[PATH_BYTES];
+        char path[HR_PATH_MAX];
         HR_TRY(find_file(folder, &kinds[i], path));
         HR_TRY(hr_idx_read_file(path, kinds[i].ndim, &files->idx[i]));
     }
@@ -92,7 +94,7 @@ static enum hr_status read_digits(struct files *files)
     };
     for (int i = 0; i < FILES; i++) {
         const size_t bytes = (size_t)((uintptr_t)blobs[i][1] - (uintptr_t)blobs[i][0]);
-        char name[PATH_BYTES];
+        char name[HR_PATH_MAX];
         snprintf(name, sizeof name, "digits: %s", kinds[i].stem);
         HR_TRY(hr_idx_read_memory(name, blobs[i][0], bytes, kinds[i].ndim, &files->idx[i]));
     }

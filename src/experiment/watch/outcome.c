@@ -217,7 +217,7 @@ static void write_title(const struct hr_cli *cli, const struct hr_dataset *datas
         snprintf(rate, sizeof rate, ", lr %g", o->lr);
     const bool models = hr_sweep_has(cli, "model");
     const char *slash = strrchr(dataset->name, '/');
-    snprintf(title, size, "%s%s%s%s%s%s%s", models ? "" : o->model, models ? "" : " on ",
+    snprintf(title, size, "%s%s%.255s%s%s%s%s", models ? "" : o->model, models ? "" : " on ",
              slash && slash[1] ? slash + 1 : dataset->name, workers, batch, optimizer, rate);
 }
 

@@ -125,9 +125,9 @@ static void on_start(void *arg, const struct hr_run_info *info)
 {
     struct hr_watch *watch = arg;
     const struct hr_dataset *dataset = watch->dataset;
-    char data[1200];
+    char data[sizeof dataset->name + sizeof dataset->label_column + 16];
     const bool guessed = dataset && dataset->label_guessed;
-    snprintf(data, sizeof data, guessed ? "%.1023s, label in %s" : "%.1023s", watch->data,
+    snprintf(data, sizeof data, guessed ? "%s, label in %s" : "%s", watch->data,
              guessed ? dataset->label_column : "");
     watch->started = true;
     watch->view.subject.epochs = info->length;
