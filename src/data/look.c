@@ -145,6 +145,22 @@ bool hr_look_at_chance(const struct hr_dataset *dataset, double accuracy, char *
     return text[0];
 }
 
+/* A mean recall is known as if each class had as many samples as the rarest. */
+bool hr_look_at_balanced_chance(const struct hr_dataset *dataset, double accuracy, char *text,
+                                size_t size)
+{
+    const struct hr_split *test = &dataset->test;
+    const double chance = 1 / (double)dataset->classes;
+    text[0] = '\0';
+    if (dataset->classes < 2 || !test->labels || test->count < ENOUGH_TO_TELL)
+        return false;
+    const double n = (double)class_sizes(dataset).least * (double)dataset->classes;
+    if (accuracy <= chance + 2 * sqrt(chance * (1 - chance) / n))
+        snprintf(text, size, "no better than chance in balanced accuracy (%zu classes)",
+                 dataset->classes);
+    return text[0];
+}
+
 /* --- features */
 
 struct feature_look {

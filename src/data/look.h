@@ -74,5 +74,8 @@ bool hr_look_at_unequal(const struct hr_dataset *dataset);
  * always answering the most frequent class, or, by what 50 samples or more can tell, at chance?
  * text says which: "no better than chance (10 classes)". */
 bool hr_look_at_chance(const struct hr_dataset *dataset, double accuracy, char *text, size_t size);
+/* The same of balanced accuracy, the mean recall of the classes: is that at chance? */
+bool hr_look_at_balanced_chance(const struct hr_dataset *dataset, double accuracy, char *text,
+                                size_t size);
 
 #endif

@@ -342,36 +342,63 @@ static void write_scales(const struct hr_dataset *dataset, char *text, size_t si
              hr_look_at_name(dataset, look.small).text, (double)look.scales[0]);
 }
 
+/* Did the training loss fall from where it began, and from each evaluation to the next? Then steps
+ * are not too large. */
+static bool fell_throughout(const struct hr_run_result *result)
+{
+    double before = result->first_samples ? result->first_loss / (double)result->first_samples
+                                          : (double)INFINITY;
+    for (size_t i = 0; i < result->ncurve; before = result->curve[i++].train_loss)
+        if (!(result->curve[i].train_loss < before))
+            return false;
+    return result->ncurve > 0;
+}
+
+/* Where rare classes weigh more than they are frequent, accuracy is not what was trained for. */
+static bool is_at_chance(const struct hr_run *run, const struct hr_run_result *result, char *text,
+                         size_t size)
+{
+    const struct hr_dataset *held_out_of = run->final_test.dataset;
+    const struct hr_dataset *whole = held_out_of ? held_out_of : run->job.dataset;
+    return run->job.options->class_weights[0]
+               ? hr_look_at_balanced_chance(whole, result->test_fit.balanced_accuracy, text, size)
+               : hr_look_at_chance(whole, result->test_accuracy, text, size);
+}
+
 /* Why a network may have learned nothing; the first that holds. */
 static void write_chance(const struct hr_run *run, struct hr_run_result *result)
 {
     enum { FEW_UPDATES = 100 };
     char what[100], scales[140];
-    const struct hr_dataset *held_out_of = run->final_test.dataset;
-    const struct hr_dataset *whole = held_out_of ? held_out_of : run->job.dataset;
     const double updates = (double)(result->past_updates + result->updates);
     const struct hr_asynchrony *a = &result->asynchrony;
     const char *option = run->shared.optimizer.rule->momentum_option;
     const double stale = (double)result->stale_sum / (double)result->stale_updates;
-    if (!hr_look_at_chance(whole, result->test_accuracy, what, sizeof what))
+    if (!is_at_chance(run, result, what, sizeof what))
         return;
     char *cause =
         result->chance + snprintf(result->chance, sizeof result->chance, "%s; likely ", what);
     const size_t room = sizeof result->chance - strlen(result->chance);
+    const bool fell = fell_throughout(result);
+    const bool stalely = !fell && !run->shared.strategy->synchronous && stale >= 1;
     write_scales(run->job.dataset, scales, sizeof scales);
     if (large_inputs(run) > 0 || (scales[0] && !run->job.options->normalize))
         snprintf(cause, room, "the scales of columns: --normalize%s", scales);
-    else if (!run->shared.strategy->synchronous && stale >= 1 && option && a->explicit_momentum > 0)
+    else if (stalely && option && a->explicit_momentum > 0)
         snprintf(cause, room,
                  "lr %.3g and %s %.2f under a mean staleness of %.3g: --%s 0, or a smaller --lr",
                  result->lr, option, a->explicit_momentum, stale, option);
-    else if (!run->shared.strategy->synchronous && stale >= 1)
+    else if (stalely)
         snprintf(cause, room, "lr %.3g under a mean staleness of %.3g: a smaller --lr", result->lr,
                  stale);
+    else if (!fell)
+        snprintf(cause, room, "the rate (lr %.3g): a smaller --lr", result->lr);
     else if (updates < FEW_UPDATES)
-        snprintf(cause, room, "too few updates (%.0f): more --epochs", updates);
+        snprintf(cause, room, "too few updates (%.0f): more --epochs, or a larger --lr", updates);
     else
-        snprintf(cause, room, "the rate (lr %.3g), or too few --epochs", result->lr);
+        snprintf(cause, room,
+                 "small steps (lr %.3g; the loss fell): a larger --lr, or more --epochs",
+                 result->lr);
 }
 
 /* Set result->cure: which of step size, momentum and staleness to change first if the loss rose. */

@@ -164,6 +164,20 @@ labels() {
   hogring train --workers 8 --epochs 1 --quiet | grep -q "^! allreduce: .*; likely too few updates (6): more --epochs"
 }
 
+@test "smaller steps are advised where the loss rose, larger ones where it fell; balanced classes are judged as such" {
+  hogring train --clock virtual --workers 4 --strategy hogwild --epochs 6 --lr 0.002 --momentum 0.5 --inject slow:1x2 --quiet >"$TMP/said"
+  grep -q "^! hogwild: .*chance.*: a larger --lr, or more --epochs" "$TMP/said"
+  if grep -q "smaller\|--momentum" "$TMP/said"; then return 1; fi
+  run hogring train --lr 100 --epochs 2 --quiet
+  [ "$(grep -c "^! .*: a smaller --lr$" <<<"$output")" = 2 ]
+  [[ $output != *"--epochs"* ]]
+  python3 -c 'import random; r = random.Random(1); print("x,y,label")
+for i in range(2000):
+    rare = i % 10 == 0; print(r.gauss(rare, 1), r.gauss(rare, 1), "ab"[rare], sep=",")' >"$TMP/p.csv"
+  hogring train --data "$TMP/p.csv" --model softmax --epochs 20 --quiet --class-weights balanced --json "$TMP/out.json" >/dev/null
+  [ "$(json "$TMP/out.json" '[(r["at_chance"], 0.6 < r["test_scores"]["balanced_accuracy"], r["test_accuracy"] < 0.9) for r in d["runs"]]')" = "[(None, True, True)]" ]
+}
+
 @test "the fair command is the user's own, without results, and only where a search has rates to choose" {
   run=(compare --workers 4 --epochs 1 --model softmax --strategies allreduce,ssp)
   fair() { hogring "$@" 2>/dev/null | sed -n 's/.*For a fair comparison (about [^)]*): //p'; }

@@ -112,6 +112,8 @@ static void an_accuracy_without_a_look_at_the_samples_is_known(void **state)
     assert_true(hr_look_at_chance(&dataset, 0.8, text, sizeof text));
     assert_non_null(strstr(text, "below always answering the most frequent class ("));
     assert_false(hr_look_at_chance(&dataset, 0.96, text, sizeof text));
+    assert_false(hr_look_at_balanced_chance(&dataset, 0.8, text, sizeof text));
+    assert_true(hr_look_at_balanced_chance(&dataset, 0.5, text, sizeof text));
     hr_dataset_close(&dataset);
 }
 
