@@ -194,8 +194,6 @@ enum hr_status hr_train_complete(struct hr_train_options *options);
  * item, and says which options would fit. HR_OK also when should_stop ended it
  * (result->interrupted). On error result is zeroed, except result->checkpoint, the last one
  * saved; and a thread whose gradient takes 10 s more is left to it, and goes on to use dataset.
- * Where the run itself ended, and only a file of it could not be written at the end (the last
- * checkpoint, a trace), result is whole beside the error: it has its weights_digest.
  * HR_E_USAGE also where no call has filled the options (their size is none), or a program that was
  * compiled for a later hogring sets what this one does not know. */
 enum hr_status hr_train(const struct hr_train_options *options, const struct hr_dataset *dataset,

@@ -50,8 +50,10 @@ const char *hr_multinode_host(const struct hr_run *run, size_t m);
  */
 struct hr_machines;
 
-/* On each machine with the same options and data; only machine 0 has a result. machines NULL:
- * hr_train. Dense models. */
+/* On each machine with the same options and data; only machine 0 has a result. machines NULL: on
+ * this one alone, as hr_train; else dense models. But where the run itself ended, and only a file
+ * could not be written at the end (the last checkpoint, a trace), the result is whole beside the
+ * error: it has its weights_digest, and is to be freed. */
 HR_CHECKED enum hr_status hr_train_on(struct hr_machines *machines,
                                       const struct hr_train_options *options,
                                       const struct hr_dataset *dataset,

@@ -260,36 +260,39 @@ enum hr_status hr_train_call(const struct hr_train_call *call, struct hr_run_res
     return status;
 }
 
-enum hr_status hr_train(const struct hr_train_options *options, const struct hr_dataset *dataset,
-                        const struct hr_observer *observer, struct hr_run_result *result)
-{
-    struct hr_train_options own;
-    memset(result, 0, sizeof *result);
-    HR_TRY(hr_train_options_take(options, &own));
-    if (hr_sparse_is_model(own.model))
-        return hr_sparse_train(&own, dataset, observer, result);
-    return hr_train_call(
-        &(struct hr_train_call){.options = &own, .dataset = dataset, .observer = observer}, result);
-}
-
 enum hr_status hr_train_on(struct hr_machines *machines, const struct hr_train_options *options,
                            const struct hr_dataset *dataset, const struct hr_observer *observer,
                            struct hr_run_result *result)
 {
-    if (!machines)
-        return hr_train(options, dataset, observer, result);
+    struct hr_train_options own;
+    memset(result, 0, sizeof *result);
+    HR_TRY(hr_train_options_take(options, &own));
+    if (!machines && hr_sparse_is_model(own.model))
+        return hr_sparse_train_whole(&own, dataset, observer, result);
     return hr_train_call(
         &(struct hr_train_call){
-            .options = options, .dataset = dataset, .observer = observer, .machines = machines},
+            .options = &own, .dataset = dataset, .observer = observer, .machines = machines},
         result);
+}
+
+/* The public calls: on error there is no result. */
+static enum hr_status all_or_nothing(enum hr_status status, struct hr_run_result *result)
+{
+    if (status != HR_OK)
+        hr_run_result_free(result);
+    return status;
+}
+
+enum hr_status hr_train(const struct hr_train_options *options, const struct hr_dataset *dataset,
+                        const struct hr_observer *observer, struct hr_run_result *result)
+{
+    return all_or_nothing(hr_train_on(NULL, options, dataset, observer, result), result);
 }
 
 enum hr_status hr_replay_run(const struct hr_replay *replay, const struct hr_dataset *dataset,
                              const struct hr_observer *observer, struct hr_run_result *result)
 {
-    return hr_train_call(&(struct hr_train_call){.options = &replay->options,
-                                                 .replay = replay,
-                                                 .dataset = dataset,
-                                                 .observer = observer},
-                         result);
+    const struct hr_train_call call = {
+        .options = &replay->options, .replay = replay, .dataset = dataset, .observer = observer};
+    return all_or_nothing(hr_train_call(&call, result), result);
 }

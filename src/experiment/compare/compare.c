@@ -25,6 +25,7 @@
 #include "session/result.h"
 #include "shm/gauge.h"
 #include "terminal/output.h"
+#include "train/multinode.h"
 #include "train/shared_memory.h"
 #include "watch/watch.h"
 
@@ -204,7 +205,7 @@ static enum hr_status compare_in_turn(const struct hr_cli *cli, struct hr_datase
         hr_watch_timeline(&watch, &lines, &observer);
         hr_watch_write(&watch, &request, &observer);
         const enum hr_status status =
-            whole_at_least(hr_train(options, dataset, &observer, &runs->results[i]),
+            whole_at_least(hr_train_on(NULL, options, dataset, &observer, &runs->results[i]),
                            &runs->results[i], runs->entry[i], &runs->unwritten);
         runs->remaining.seconds[i] = status == HR_OK ? hr_seconds(hr_clock_ns() - began) : 0;
         hr_watch_end(&watch, status == HR_OK ? &runs->results[i] : NULL);
@@ -492,7 +493,7 @@ static _Noreturn void entrant_main(const struct hr_cli *cli, const struct hr_dat
     const struct hr_metrics_request request =
         hr_watch_request(cli, &options, dataset, runs->name[i]);
     hr_watch_write(&watch, &request, &observer);
-    parcel.status = whole_at_least(hr_train(&options, dataset, &observer, &parcel.result),
+    parcel.status = whole_at_least(hr_train_on(NULL, &options, dataset, &observer, &parcel.result),
                                    &parcel.result, runs->entry[i], &parcel.unwritten);
     const bool ended = parcel.status == HR_OK;
     parcel.unwritten |=

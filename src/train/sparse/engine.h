@@ -14,6 +14,12 @@
 /* The memory that a run of these options takes. HR_E_USAGE: there is no such run. */
 HR_CHECKED enum hr_status hr_sparse_needs(const struct hr_train_options *options,
                                           const struct hr_dataset *dataset, struct hr_needs *out);
+/* hr_sparse_train, but that a result which is whole stands beside an error (hr_train_on). */
+HR_CHECKED enum hr_status hr_sparse_train_whole(const struct hr_train_options *options,
+                                                const struct hr_dataset *dataset,
+                                                const struct hr_observer *observer,
+                                                struct hr_run_result *result);
+
 /* Would hr_sparse_train take them? HR_E_USAGE, HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_sparse_check_run(const struct hr_train_options *options,
                                               const struct hr_dataset *dataset);

@@ -535,9 +535,10 @@ static enum hr_status train(struct hr_sparse_run *run, struct hr_resume *resume,
     return hr_launcher_saved(&run->launcher);
 }
 
-enum hr_status hr_sparse_train(const struct hr_train_options *options,
-                               const struct hr_dataset *dataset, const struct hr_observer *observer,
-                               struct hr_run_result *result)
+enum hr_status hr_sparse_train_whole(const struct hr_train_options *options,
+                                     const struct hr_dataset *dataset,
+                                     const struct hr_observer *observer,
+                                     struct hr_run_result *result)
 {
     static const struct hr_observer nobody;
     struct hr_resume resume = {0};
@@ -588,5 +589,15 @@ enum hr_status hr_sparse_check_run(const struct hr_train_options *options,
     if (status == HR_OK)
         status = sparse_fits(&run, NULL);
     hr_held_out_close(&run.held_out);
+    return status;
+}
+
+enum hr_status hr_sparse_train(const struct hr_train_options *options,
+                               const struct hr_dataset *dataset, const struct hr_observer *observer,
+                               struct hr_run_result *result)
+{
+    const enum hr_status status = hr_sparse_train_whole(options, dataset, observer, result);
+    if (status != HR_OK)
+        hr_run_result_free(result);
     return status;
 }
