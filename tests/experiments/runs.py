@@ -44,7 +44,7 @@ class Runner:
             if code == 1 and "not finite" in words:
                 with open(path, "w") as file:
                     json.dump({"runs": [{"curve": [], "ended": words}]}, file)
-            elif code != 0:
+            elif code != 0 and not (code == 1 and "training diverged" in words):  # with a curve
                 raise Mistake(f"exit code {code}: hogring {shlex.join([command, *arguments])}: {words.strip()}")
         with open(path) as file:
             document = json.load(file)
