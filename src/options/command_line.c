@@ -211,7 +211,7 @@ enum hr_status hr_train_set(struct hr_train_options *options, const char *name, 
 {
     const struct hr_option *row = hr_train_option_find(name);
     const struct hr_option *typed = hr_cli_option_at(hr_cli_option_find(name, HR_TRAIN)).row;
-    struct hr_option_part part = {NULL};
+    struct hr_option_part part = {.value = NULL};
     if (typed)
         HR_TRY(hr_option_part_cut(typed, HR_TRAIN, value, &part));
     if (part.row)

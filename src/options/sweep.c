@@ -361,7 +361,7 @@ enum hr_status hr_sweep_set(struct hr_cli *cli, enum hr_command_bit command, con
         HR_TRY(hr_cli_refuse_empty(row, value, where));
     if (row && row->kind == HR_OPTION_OPTIONAL_TEXT && !strcmp(row->name, "tune"))
         return add_tune(cli, value ? value : HR_TUNE_USUAL, where); /* may be given several times */
-    struct hr_option_part part = {NULL};
+    struct hr_option_part part = {.value = NULL};
     if (row)
         HR_TRY(hr_option_part_cut(row, command, value, &part));
     if (part.row)
