@@ -10,7 +10,9 @@
  *               way is not for the next.
  *
  * Only MPI_Isend, MPI_Irecv, MPI_Testsome, and MPI_Error_string. Memory: some 1.3 MB a machine. */
+#include <limits.h>
 #include <mpi.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -20,6 +22,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/parse.h"
 #include "machines/start.h"
 
 /* === requests under way, and whose they are; their memory grows as they do, and stays ===
@@ -590,8 +593,9 @@ static enum hr_status first_wire(struct wire_mpi *w)
  * End: MPI_Finalize is collective, and hangs where a process is gone. So all processes first take
  * leave of each other on the wire; whoever is not told farewell leaves without it. In MPICH 4.0.2
  * over UCX it hangs in 2 of 5 runs though all are there: one waits for the other's disconnect,
- * which sits in PMI's barrier. MPICH's mpirun does without it, and so do we; Open MPI's calls a
- * process improper that has not called it, and srun is not known: there a timer watches it. */
+ * which sits in PMI's barrier. MPICH's mpirun does without it, and so do we: it is told by PMI's
+ * own line alone. Open MPI's calls a process improper that has not called it, and srun is not
+ * known: there a timer watches it. */
 
 #ifdef OPEN_MPI
 #define LIBRARY "Open MPI"
@@ -811,6 +815,24 @@ static void leave_at_once(int number)
     _exit(state.code);
 }
 
+/* What MPI_Finalize says to MPICH's mpirun behind its barrier, in PMI 1: a line, and one for an
+ * answer. Without it a process that ends well is taken for one that was aborted (1) where the end
+ * of its descriptor is seen before its own. */
+static void tell_hydra(void)
+{
+    static const char farewell[] = "cmd=finalize\n";
+    const char *text = getenv("PMI_FD");
+    uint64_t fd;
+    char answer[64];
+    if (!text || !hr_parse_count(text, &fd) || fd > INT_MAX)
+        return;
+    struct pollfd ready = {.fd = (int)fd, .events = POLLIN};
+    ssize_t moved = write((int)fd, farewell, sizeof farewell - 1);
+    if (moved > 0 && poll(&ready, 1, 1000 * HR_MPI_FINALIZE_S) > 0)
+        moved = read((int)fd, answer, sizeof answer);
+    (void)moved;
+}
+
 static int leave(int code)
 {
     int over = 0;
@@ -821,8 +843,12 @@ static int leave(int code)
     state.code = code;
     const bool finalizes = !strcmp(LIBRARY, "Open MPI") || !state.is_hydra;
     const int64_t patience = code ? HR_MPI_FAILED_S : HR_MPI_OTHERS_S;
-    if (!take_farewell(hr_clock_own_ns() + patience * HR_NS_PER_SECOND) || !finalizes)
+    if (!take_farewell(hr_clock_own_ns() + patience * HR_NS_PER_SECOND))
         _exit(code);
+    if (!finalizes) {
+        tell_hydra();
+        _exit(code);
+    }
     signal(SIGALRM, leave_at_once);
     alarm(code ? HR_MPI_FINALIZE_S : HR_MPI_CALM_S);
     MPI_Finalized(&over);
