@@ -6,7 +6,7 @@ load support
 learn() {
   printf '%s' "$1" >"$TMP/t.txt"
   shift
-  hogring train --data "$TMP/t.txt" --text context=8 --workers 1 --batch-size 2 --lr 0.3 --epochs 4 --quiet --checkpoint-dir "$TMP/m" \
+  hogring train --data "$TMP/t.txt" --text context=8 --workers 1 --batch-size 2 --lr 0.1 --epochs 4 --quiet --checkpoint-dir "$TMP/m" \
     --model "embedding 8, position, residual (layernorm, attention 2), layernorm, tied" "$@" >/dev/null
 }
 prose() { for i in $(seq 30); do printf 'the cat sat on the mat; '; done; }
