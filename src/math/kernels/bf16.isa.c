@@ -330,7 +330,7 @@ static void swap_two(size_t rows, size_t columns, const float *even, const float
 {
     const size_t whole = columns - columns % LANES, rest = columns - whole;
     const bool loose = columns == width && columns < LANES && even != y;
-    for (size_t r = 0; r < rows; r++, even += stride, odd += odd ? stride : 0, y += 2 * width) {
+    for (size_t r = 0; r < rows; r++, even += stride, y += 2 * width) {
         const size_t behind = (rows - 1 - r) * hr_min_size(stride, 2 * width);
         for (size_t j = 0; j < whole; j += LANES)
             swap_part(LANES, even + j, odd ? odd + j : NULL, y + j, y + width + j);
@@ -338,6 +338,7 @@ static void swap_two(size_t rows, size_t columns, const float *even, const float
             swap_part(LANES, even + whole, odd ? odd + whole : NULL, y + whole, y + width + whole);
         else if (rest)
             swap_part(rest, even + whole, odd ? odd + whole : NULL, y + whole, y + width + whole);
+        odd = odd ? odd + stride : NULL;
     }
 }
 
