@@ -83,10 +83,9 @@ struct hr_rise {
 bool hr_run_rose(const struct hr_run_result *run, struct hr_rise *rise);
 /* Did it end with nothing learned: after ten updates or more, training and last evaluation above
  * where training began, by more than chance, and above what guessing a class costs; and classes
- * told no better than by chance? What is called
- * diverged is this, and numbers that are not finite: both end with exit code 1 (watch/watch.h).
- * Where a run began that was given weights is not known: then it is its first of several epochs,
- * and of classes alone. */
+ * told no better than by chance? What is called diverged is this, and numbers that are not finite:
+ * both end with exit code 1 (watch/watch.h). Where a run began that was given weights is not known:
+ * then it is its first of several epochs, and of classes alone. */
 bool hr_run_diverged(const struct hr_run_result *run, struct hr_rise *rise);
 /* How many runs of the group rose; how many of them diverged. */
 size_t hr_run_group_rose(const struct hr_run_group *group);

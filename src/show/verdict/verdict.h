@@ -187,8 +187,8 @@ struct hr_alikeness hr_alikeness_of(const struct hr_groups *groups);
 /* "Not a fair comparison: 120 updates of 128 samples against 450 of 32, all at lr 0.05, momentum
  * 0.9, so the scores do not show which strategy is better. For a fair comparison (about 4 s):
  * hogring compare --tune --seeds 5", or what the user listed; that loss functions differ; nothing
- * where all are alike. width:
- * of a terminal, whose lines a command is broken for, before an option; 0: any. */
+ * where all are alike. width: of a terminal, whose lines a command is broken for, before an option;
+ * 0: any. */
 void hr_alike_print(FILE *out, const struct hr_groups *groups,
                     const struct hr_verdict_request *request, size_t width);
 

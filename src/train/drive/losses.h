@@ -4,7 +4,8 @@
  *
  *   continue   those who are left go on
  *   restart    ... and the rank is started again, while restarts last: at once, and when it
- *              is lost again after a pause of 0.1 s, which doubles with each of its losses
+ *              is lost again after a pause of 0.1 s, which doubles with each of its losses, to
+ *              51.2 s
  *
  * Two rules:
  *   an input   of a worker, where strategies are not synchronous: owners take it like a message,
@@ -22,7 +23,8 @@
  *
  * In real and virtual time cuts are at most a second apart, or a hundred times what one takes: the
  * launcher asks for them, to have little to go back. Not where a cut brings replicas together that
- * are apart (strategy->rows.since).
+ * are apart (strategy->rows.since), nor where no loss leads back: all are inputs, and there is no
+ * server.
  *
  * Where nothing is outlived there is nothing to do, and functions without a rank may be called.
  *

@@ -492,7 +492,8 @@ static enum hr_status begin_state(struct hr_sparse_run *run, const struct hr_che
     return run->options.init_weights[0] ? hr_sparse_init_weights(run) : HR_OK;
 }
 
-/* As the training rows have them, or where it goes on, as those had that it began with. */
+/* Targets are scaled as the training rows have them, or where it goes on, as those had that it
+ * began with. */
 static enum hr_status make_problem(struct hr_sparse_run *run,
                                    const struct hr_checkpoint *checkpoint)
 {
