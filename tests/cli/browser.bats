@@ -28,7 +28,9 @@ check() { python3 "$BATS_TEST_DIRNAME/page_check.py" "$1.html" "$1.json" "$1.dom
   hogring train "${quick[@]}" --epochs 2 --workers 3 --strategy ps-async --clock virtual --inject kill:1@step=3 --on-loss continue --report "$TMP/losses.html" --json "$TMP/losses.json" >/dev/null
   hogring train "${quick[@]}" --epochs 2 --model mlp --pipeline 2 --report "$TMP/pipeline.html" --json "$TMP/pipeline.json" >/dev/null
   hogring compare "${quick[@]}" --epochs 2 --strategies ssp --staleness 1,8 --workers 2 --report "$TMP/variants.html" --json "$TMP/variants.json" >/dev/null
-  hogring compare --workers 8 --epochs 2 --clock virtual --strategies allreduce,ps-async --quiet --tune lr=0.3,0.6 --seeds 2 --time-to accuracy=0.3 --report "$TMP/chance.html" --json "$TMP/chance.json" >/dev/null 2>&1
+  # ps-async diverges there: 1.
+  run hogring compare --workers 8 --epochs 2 --clock virtual --strategies allreduce,ps-async --quiet --tune lr=0.3,0.6 --seeds 2 --time-to accuracy=0.3 --report "$TMP/chance.html" --json "$TMP/chance.json"
+  [ "$status" = 1 ]
   QUICK=1 looked "$TMP/tests.html" "$TMP/losses.html" "$TMP/pipeline.html" "$TMP/variants.html" "$TMP/chance.html"
   for page in tests losses pipeline variants chance; do check "$TMP/$page"; done
   grep -q 'id="losses"' "$TMP/losses.dom"

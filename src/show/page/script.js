@@ -464,6 +464,9 @@
   const pen = document.createElement('canvas').getContext('2d');
   pen.font = `13px ${getComputedStyle(document.body).fontFamily}`;
   const widthOf = t => pen.measureText(t).width;
+  // Where a frame begins whose ticks of y stand to its left.
+  const besideTicks = y =>
+    Math.round(10 + Math.max(20, ...y.ticks.map(t => widthOf(tickText(t)))));
 
   // Labels at the ends of lines, pushed apart; a thin line leads to those that end elsewhere.
   function endLabels(ends, x, top, bottom, most, reach) {
@@ -510,10 +513,9 @@
       const right = lines.length > 1
         ? 30 + Math.max(...lines.map(line => widthOf(cut(line.short, letters))))
         : 16;
-      const left = 10 + Math.max(20, ...yAxis.ticks.map(t => widthOf(tickText(t))));
       const height = hero ? Math.round(Math.min(470, Math.max(300, width * .42)))
                           : Math.max(230, 60 + 15 * lines.length);
-      const box = [Math.round(left), 10, Math.round(width - right), height - 42],
+      const box = [besideTicks(yAxis), 10, Math.round(width - right), height - 42],
             {parts, at} = frame(box, x, yAxis, xTitle);
       const inside = svg('g', {'clip-path': `url(#${clip})`});
       const place = (p, y) => `${at.x(p.x).toFixed(1)} ${at.y(y).toFixed(1)}`;
@@ -1032,7 +1034,8 @@
       figures(mean(g, 'staleness', 'max').most, 6)}`;
     const x = axis(0, h.bins.length * h.width), y = axis(0, Math.max(...shares), {whole: true});
     return picture('panel', `Staleness of ${g.label}`, said, [g.label, said], w => {
-      const {parts, at} = frame([46, 10, w - 14, 150], x, y, 'staleness; % of updates');
+      const box = [besideTicks(y), 10, w - 14, 150];
+      const {parts, at} = frame(box, x, y, 'staleness; % of updates');
       shares.forEach((share, b) => {
         const left = at.x(b * h.width), top = at.y(share);
         if (share > 0)
