@@ -3,9 +3,10 @@
 #   tests/run.sh [-j N] [-t SECONDS] PROGRAM|FILE.bats ...
 # N at a time (1): most wait more than they compute. A program passes with exit 0, and fails otherwise; one that outlives
 # its time fails: a hang is a bug. So does one of which a sanitizer has said something, though it ended well or kept that to
-# itself. The output of a failing program is printed whole. Of cases that are skipped the reason is printed (cmocka's: SKIP of
-# support/check.h; bats': skip "why"). All get the environment of environment.bash, and files in memory of their own where
-# a file system may be mounted and TMPDIR names no other place: tests write, sync and remove tens of thousands of them.
+# itself. The output of a failing program is printed whole, at once and again at the end. Of cases that are skipped the reason
+# is printed (cmocka's: SKIP of support/check.h; bats': skip "why"). All get the environment of environment.bash, and files
+# in memory of their own where a file system may be mounted and TMPDIR names no other place: tests write, sync and remove tens
+# of thousands of them.
 [ -n "${TMPDIR:-}${MOUNTS_OF_ITS_OWN:-}" ] || ! unshare -m mount -t tmpfs none /tmp 2>/dev/null ||
   MOUNTS_OF_ITS_OWN=1 exec unshare -m bash "$0" "$@"
 set -um # -m: what runs beside others hears SIGINT, too
@@ -64,6 +65,7 @@ end() {
     took="$took (exit $code)"
   fi
   passed=$((passed + good)) failed=$((failed + bad)) skipped=$((skipped + ${#why[@]}))
+  [ $verdict = ok ] || { echo "FAIL ${program[$pid]}: $took" && cat "$out"; } >>"$dir/failed"
   printf '[%*d/%d] %-4s %-50s %4d cases  %s\n' ${#all} $ended "$all" $verdict "${program[$pid]#build/*/tests/}" $((good + bad)) "$took"
   for reason in "${why[@]}"; do printf '%*s skip %s\n' $((2 * ${#all} + 3)) '' "$reason"; done
   rm -f "$out" "$out".said "$out".report.*
@@ -75,5 +77,6 @@ for each in "$@"; do
   begin "$each"
 done
 while [ $running -gt 0 ]; do end; done
+[ "$all" = 1 ] || cat "$dir/failed" 2>/dev/null
 echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed = 0 ]
