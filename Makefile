@@ -86,12 +86,14 @@ COVERING := unit/base/% unit/shm/% unit/checkpoint/% unit/data/% unit/formats/% 
   unit/train/test_every_call unit/train/test_replay unit/train/test_replay_attacks unit/train/test_replay_losses unit/train/test_save_requests
 SUPPORT := $(patsubst %.c,$(B)/%.o,$(wildcard tests/support/*.c))
 Q       := $(if $(filter 1,$(V)),,@)
-# "[12/702] CC ...": how many of how many there are, in a build from nothing; else how many so far.
+# "[12/702] CC ...": how many of how many there are, in a build from nothing; else how many so far. On a
+# terminal one line that is drawn again, elsewhere a line for every fiftieth. V=1 shows commands instead.
 GOALS    = $(or $(MAKECMDGOALS),all)
 ALL_OF   = $(OBJECTS) $(BIN)/libhogring.a $(if $(filter all install check run-tests,$(GOALS)),$(CLI) $(BIN)/hogring $(MPIS) $(foreach m,$(MPIS),$(call in_src,*_mpi.c))) \
   $(if $(filter units check run-tests,$(GOALS)),$(TESTS:=.o) $(SUPPORT) $(B)/tests/libsupport.a $(SHOWING) $(sort $(dir $(SHARED))) $(ALONE) $(MPIS) $(MPIS))
 TOTAL   := $(if $(wildcard $(B)/src/base/error.o),,/$(words $(ALL_OF)))
-say      = $(if $(filter 1,$(V)),,@$(eval DONE += x)printf '[%s] %-4s %s\n' $(words $(DONE))$(TOTAL) $(1) $@;)
+AGAIN   := $(if $(MAKE_TERMOUT),$(shell printf '\033[K'))
+say      = $(if $(filter 1,$(V)),,@$(eval DONE += x)$(if $(AGAIN)$(filter %00 %50,$(words $(DONE))),printf '$(AGAIN)[%s] %-4s %s$(if $(AGAIN),\r,\n)' $(words $(DONE))$(TOTAL) $(1) $@;))
 
 .DEFAULT_GOAL := all
 SONAME  := libhogring.so.0
@@ -107,6 +109,7 @@ PACKAGES := gcc libc6-dev pkgconf libopenblas-dev libjansson-dev libxxhash-dev l
   $(if $(filter asan tsan,$(MAKECMDGOALS)),clang libclang-rt-14-dev) $(if $(filter model,$(MAKECMDGOALS)),relacy-dev g++)
 
 all: $(BIN)/hogring $(BIN)/libhogring.a $(MPIS:%=$(BIN)/hogring-%)  ## build the command and the library
+	@printf "$(AGAIN)"
 
 $(BIN)/hogring: $(CLI) $(BIN)/libhogring.a
 	$(call say,LINK) $(CC) -pie $(HR_LDFLAGS) -o $@ $^ $(HR_LIBS)
