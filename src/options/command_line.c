@@ -88,8 +88,7 @@ enum hr_status hr_cli_refuse_empty(const struct hr_option *row, const char *valu
                    has_default ? "it is as by default" : "there is none");
 }
 
-/* What a checkpoint, or the command line around an entry of --strategies, has may be none. */
-static bool is_none(const struct hr_option *row, const char *value)
+bool hr_cli_is_none(const struct hr_option *row, const char *value)
 {
     return !strcmp(value, "none") && row == hr_train_option_find(row->name) && !row->usual &&
            row->kind != HR_OPTION_FLAG && hr_option_is_recipe(row, false);
@@ -129,7 +128,7 @@ enum hr_status hr_cli_set(struct hr_cli *cli, enum hr_command_bit command, const
         return hr_fail(HR_E_USAGE, "%s--config: not inside a configuration file", where);
     if (!value)
         value = row->kind == HR_OPTION_FLAG ? "on" : "";
-    if (is_none(row, value)) {
+    if (hr_cli_is_none(row, value)) {
         set_none(row, &cli->train);
         cli->given[i] = true;
         return HR_OK;
@@ -231,7 +230,7 @@ enum hr_status hr_train_set(struct hr_train_options *options, const char *name, 
                        "before it; expected hr_train_defaults first, and a program "
                        "compiled with this library's headers",
                        name, options->size);
-    if (is_none(row, value)) {
+    if (hr_cli_is_none(row, value)) {
         set_none(row, options);
         return HR_OK;
     }

@@ -126,9 +126,12 @@ HR_CHECKED enum hr_status hr_cli_parse(struct hr_cli *cli, enum hr_command_bit c
 HR_CHECKED enum hr_status hr_cli_refuse_empty(const struct hr_option *row, const char *value,
                                               const char *where);
 
+/* Is the value "none", and may there be none (--augment none)? It takes back what a checkpoint, or
+ * the command line around an entry of --strategies, has. */
+bool hr_cli_is_none(const struct hr_option *row, const char *value);
+
 /* Set one option by name, as from a file or a strategy's own settings: a single value; NULL: of a
- * switch, on; of one whose value may be left out, that it was. "none" is no value, where there
- * may be none (--augment none). `where` begins the message. */
+ * switch, on; of one whose value may be left out, that it was. `where` begins the message. */
 HR_CHECKED enum hr_status hr_cli_set(struct hr_cli *cli, enum hr_command_bit command,
                                      const char *name, const char *value, const char *where);
 

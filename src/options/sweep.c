@@ -135,7 +135,8 @@ static void write_value(const struct hr_train_options *options, const struct hr_
     char value[sizeof options->model];
     hr_option_text(row, options, value, sizeof value);
     const bool is_text = row->kind == HR_OPTION_TEXT, cut = is_text && strlen(value) > MOST;
-    const bool chosen = row->kind != HR_OPTION_NUMBER || value[0] != '-';
+    const bool none = hr_option_zero_is_none(row) && !strcmp(value, "0");
+    const bool chosen = !none && (row->kind != HR_OPTION_NUMBER || value[0] != '-');
     snprintf(text, size, "%.*s%s", cut ? MOST : (int)size, chosen ? hr_printable(value).text : "",
              cut ? "..." : "");
 }
@@ -200,6 +201,8 @@ static bool is_quoted(const char *value)
 static bool is_name(const struct hr_option *row, const char *value)
 {
     const char *name;
+    if (hr_cli_is_none(row, value))
+        return true;
     const size_t length = hr_parameter_at(row, value, 0) ? strcspn(value, ":") : strlen(value);
     for (size_t i = 0; row->name_at && (name = row->name_at(i)) != NULL; i++)
         if (!strncmp(name, value, length) && !name[length])

@@ -59,6 +59,15 @@ rows() {
   [ "$(ls "$TMP/runs")" = $'hogwild\nhogwild-2' ]
 }
 
+@test "none stands in a list where an option may be none: with and without it is one comparison" {
+  local setting
+  for setting in "compress topk:1%" "augment (flip)" "pipeline 2"; do
+    set -- $setting
+    hogring compare --model mlp --epochs 1 --max-steps 2 --strategies allreduce "--$1" "none,$2" --quiet --json "$TMP/out.json" >/dev/null
+    [ "$(json "$TMP/out.json" '[r["label"] for r in d["runs"]]')" = "['allreduce direct', 'allreduce direct $1 ${2//[()]/}']" ]
+  done
+}
+
 @test "values that are none are refused in one line" {
   refused 2 "--lr x: expected a number" compare --lr 0.01,x
   refused 2 "--lr 0.01,: a value of the list is missing" compare --lr 0.01,
