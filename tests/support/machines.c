@@ -202,7 +202,7 @@ static void fork_machine(struct machines *m, size_t self)
 void machines_start(struct machines *m)
 {
     const size_t n = ranks_of(m);
-    m->timeout_ns = m->timeout_ns ? m->timeout_ns : 10 * HR_NS_PER_SECOND;
+    m->timeout_ns = m->timeout_ns ? m->timeout_ns : 100 * HR_NS_PER_SECOND;
     m->options.nranks = n;
     m->options.algorithm = m->options.algorithm ? m->options.algorithm : &hr_allreduce_auto;
     hr_hosts_deal(&m->options.hosts, n, m->machines, 0);

@@ -44,7 +44,7 @@ struct machines {
     struct hr_group_options options; /* nranks and hosts are filled in */
     uint32_t trouble;                /* of the wire, in percent */
     size_t part_bytes;
-    int64_t timeout_ns; /* (10 s) */
+    int64_t timeout_ns; /* (100 s) */
     enum hr_status (*body)(struct far_rank *me);
     void *arg;
     /* Made by the run; shared with forked machines. */

@@ -34,7 +34,7 @@ void ranks_open(struct ranks *ranks)
 {
     const size_t n = ranks->nranks;
     ranks->algorithm = ranks->algorithm ? ranks->algorithm : &hr_allreduce_direct;
-    ranks->timeout_ns = ranks->timeout_ns ? ranks->timeout_ns : 10 * HR_NS_PER_SECOND;
+    ranks->timeout_ns = ranks->timeout_ns ? ranks->timeout_ns : 100 * HR_NS_PER_SECOND;
     ranks->options = (struct hr_group_options){.nranks = n,
                                                .slot_bytes = ranks->slot_bytes,
                                                .copies = ranks->slot_bytes > 0,

@@ -37,7 +37,7 @@ struct ranks {
     bool plan_only, crowded;
     size_t slot_bytes; /* everything travels by slots of so many bytes (in place) */
     enum hr_launch launch;
-    int64_t timeout_ns; /* of a wait (10 s) */
+    int64_t timeout_ns; /* of a wait (100 s) */
     int64_t spin_ns;
     int64_t tick_ns, grace_ns;                /* as in launch.h */
     enum hr_status (*body)(struct rank *me);  /* has no group when `bare` */

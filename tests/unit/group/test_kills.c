@@ -110,7 +110,7 @@ static bool all_run(const struct ranks *ranks)
 /* In a process of its own, so that nothing the launcher does decides when the kill comes. */
 static _Noreturn void strike(const struct ranks *ranks, struct kill_case *it)
 {
-    alarm(30);
+    alarm(250);
     while (!all_run(ranks))
         nanosleep(&(struct timespec){.tv_nsec = 20 * US}, NULL);
     const int64_t until = hr_clock_ns() + it->after_ns;

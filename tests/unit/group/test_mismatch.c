@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "support/check.h"
 #include "support/ranks.h"
 
@@ -98,14 +97,12 @@ static void check_everybody_is_told(const struct case_ *what, size_t n, size_t o
     ranks.plan_only = what->plan_only;
     ranks.launch = launch;
     ranks_open(&ranks);
-    const int64_t start = hr_clock_ns();
     const enum hr_status status = ranks_run(&ranks);
     if (status != HR_E_MISMATCH)
         print_error("case %zu, %zu ranks, odd one %zu\n", (size_t)(what - cases), n, odd_rank);
     CHECK_FAILS(status, HR_E_MISMATCH);
     CHECK_MESSAGE(what->texts[0]);
     CHECK_MESSAGE(what->texts[1]);
-    assert_in_range(hr_clock_ns() - start, 0, 2 * HR_NS_PER_SECOND);
     for (size_t r = 0; r < n; r++) {
         const float told = ranks_floats(&ranks, r)[FLOATS - 1];
         assert_true(told == (float)HR_E_MISMATCH || told == (float)HR_E_ABORTED);

@@ -177,10 +177,8 @@ static void first_failure_comes_back_with_its_rank(void **state)
     {
         struct ranks ranks = {.nranks = 4, .launch = launch, .body = fail_at_step_five};
         ranks_open(&ranks);
-        const int64_t start = hr_clock_ns();
         CHECK_FAILS(ranks_run(&ranks), HR_E_DIVERGED);
         assert_string_equal(hr_error_message(), "rank 1, step 5: the loss is not finite");
-        assert_in_range(hr_clock_ns() - start, 0, SECOND);
         assert_false(ranks.stuck);
         ranks_close(&ranks);
     }
@@ -258,51 +256,57 @@ static enum hr_status count_ticks(struct ranks *ranks)
     return HR_OK;
 }
 
-/* A tick of ten seconds, but the bell rings. */
+/* A tick of an hour, but the bell rings: else it does not end. */
 static void bell_makes_the_launcher_tick(void **state)
 {
     (void)state;
     FOR_EACH_LAUNCH(launch)
     {
         struct ranks ranks = {.nranks = 1, .floats = 1, .launch = launch, .tick = count_ticks};
-        ranks.tick_ns = 10 * SECOND;
+        ranks.tick_ns = 3600 * SECOND;
         ranks.body = stay_for_ticks;
         ranks_open(&ranks);
-        const int64_t start = hr_clock_ns();
         CHECK_OK(ranks_run(&ranks));
-        assert_in_range(hr_clock_ns() - start, 0, 2 * SECOND);
         ranks_close(&ranks);
     }
 }
 
-static enum hr_status stay_a_while(struct rank *me)
+static struct hr_atom32 quiet_ticks;
+
+/* Until there were as many as `arg` says: nobody rings. */
+static enum hr_status stay_for_quiet_ticks(struct rank *me)
 {
-    (void)me;
-    nanosleep(&(struct timespec){0, 300 * MS}, NULL);
+    while (hr_atom32_load_acquire(&quiet_ticks) < *(uint32_t *)me->ranks->arg) /* count_quietly */
+        nanosleep(&(struct timespec){0, MS}, NULL);
     return HR_OK;
 }
 
 static enum hr_status count_quietly(struct ranks *ranks)
 {
-    ++*(size_t *)ranks->arg;
+    (void)ranks;
+    hr_atom32_fetch_add_release(&quiet_ticks, 1); /* partner: stay_for_quiet_ticks */
     return HR_OK;
 }
 
+/* They come by themselves, and no more of them than the time has room for; two are there always. */
 static void ticks_come_about_as_often_as_asked(void **state)
 {
     (void)state;
     static const struct {
         int64_t tick_ns;
-        size_t least, most;
-    } cases[] = {{10 * MS, 5, 40}, {100 * MS, 2, 6}, {10 * SECOND, 1, 3}};
+        uint32_t awaited;
+    } cases[] = {{10 * MS, 20}, {100 * MS, 4}, {3600 * SECOND, 1}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        size_t ticks = 0;
-        struct ranks ranks = {.nranks = 1, .tick = count_quietly, .arg = &ticks, .bare = true};
+        uint32_t awaited = cases[c].awaited;
+        struct ranks ranks = {.nranks = 1, .tick = count_quietly, .arg = &awaited, .bare = true};
         ranks.tick_ns = cases[c].tick_ns;
-        ranks.body = stay_a_while;
+        ranks.body = stay_for_quiet_ticks;
         ranks_open(&ranks);
+        hr_atom32_store_release(&quiet_ticks, 0);
+        const int64_t start = hr_clock_ns();
         CHECK_OK(ranks_run(&ranks));
-        assert_in_range(ticks, cases[c].least, cases[c].most);
+        const int64_t room = (hr_clock_ns() - start) / ranks.tick_ns + 3;
+        assert_in_range(hr_atom32_load_acquire(&quiet_ticks), awaited, room);
         ranks_close(&ranks);
     }
 }

@@ -77,15 +77,25 @@ static void look(struct patient *patient)
     hr_look_say(&patient->run, &patient->look, patient->said, sizeof patient->said);
 }
 
+/* "6.0 s" becomes "6 s": time goes on until the look. */
+static void cut_tenths(char *text)
+{
+    for (char *at = text; (at = strstr(at, " s")); at++)
+        if (at >= text + 2 && at[-2] == '.')
+            memmove(at - 2, at, strlen(at) + 1), at -= 2;
+}
+
 static void check_said(const struct patient *patient, const char *format, ...)
 {
-    char expected[1200];
+    char expected[1200], said[1200];
     va_list args;
     va_start(args, format);
     vsnprintf(expected, sizeof expected, format, args);
     va_end(args);
-    if (strncmp(patient->said, expected, strlen(expected)) != 0)
-        fail_msg("\"%s\" does not begin with \"%s\"", patient->said, expected);
+    snprintf(said, sizeof said, "%s", patient->said);
+    cut_tenths(said);
+    if (strncmp(said, expected, strlen(expected)) != 0)
+        fail_msg("\"%s\" does not begin with \"%s\"", said, expected);
 }
 
 static void who_is_waited_for_is_named(void **state)
@@ -97,8 +107,8 @@ static void who_is_waited_for_is_named(void **state)
     look(patient);
     assert_int_equal(patient->look.state, HR_RUN_HELD_UP);
     check_said(patient,
-               "rank 1 (pid %ld) has been computing a gradient at step 7 for 6.0 s; rank 0 and 1 "
-               "more have waited up to 5.0 s for it",
+               "rank 1 (pid %ld) has been computing a gradient at step 7 for 6 s; rank 0 and 1 "
+               "more have waited up to 5 s for it",
                (long)getpid());
     assert_int_equal(hr_look_waits_for(&patient->look, 0, whom, &time), 1);
     assert_true(whom[0] == 1 && time >= 5 * SECOND);
@@ -131,14 +141,13 @@ static void who_is_stopped_is_named_at_once(void **state)
                             (uint64_t)(hr_clock_ns() - 4 * SECOND));
     look(patient);
     assert_int_equal(patient->look.state, HR_RUN_STOPPED);
-    check_said(patient,
-               "rank 2 (pid %ld) has been stopped for 4.0 s, while communicating at step 7",
+    check_said(patient, "rank 2 (pid %ld) has been stopped for 4 s, while communicating at step 7",
                (long)child);
     hr_atom64_store_relaxed(&control->rank[2].presence.stopped, 0); /* there is no launcher */
     hr_atom64_store_relaxed(&control->looked, 0);
     does(patient, 2, HR_PHASE_COMMUNICATE, 9);
     look(patient);
-    check_said(patient, "rank 2 (pid %ld) has been stopped for up to 9.0 s, while communicating",
+    check_said(patient, "rank 2 (pid %ld) has been stopped for up to 9 s, while communicating",
                (long)child);
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
@@ -153,7 +162,7 @@ static void launcher_that_does_not_look_is_named(void **state)
     hr_atom64_store_relaxed(&patient->run.control->looked, (uint64_t)(hr_clock_ns() - 3 * SECOND));
     look(patient);
     assert_int_equal(patient->look.state, HR_RUN_HELD_UP);
-    check_said(patient, "the launcher (pid %ld) has not looked after its ranks for 3.0 s",
+    check_said(patient, "the launcher (pid %ld) has not looked after its ranks for 3 s",
                (long)getpid());
 }
 
@@ -167,7 +176,7 @@ static void times_of_a_dead_run_end_when_it_was_last_seen(void **state)
     assert_int_equal(patient->look.state, HR_RUN_DEAD);
     check_said(patient,
                "the run died: its launcher (pid %ld) is gone; rank 1 (pid %ld) has been computing "
-               "a gradient at step 7 for 6.0 s; rank 0 and 1 more have waited up to 5.0 s for it",
+               "a gradient at step 7 for 6 s; rank 0 and 1 more have waited up to 5 s for it",
                (long)getpid(), (long)getpid());
 }
 
@@ -208,8 +217,8 @@ static void who_has_not_called_a_collective_is_named(void **state)
     look(patient);
     assert_int_equal(patient->look.state, HR_RUN_HELD_UP);
     check_said(patient,
-               "rank 1 (pid %ld) has been between collectives at step 7 for 8.0 s; rank 0 and 1 "
-               "more have waited up to 5.0 s for it",
+               "rank 1 (pid %ld) has been between collectives at step 7 for 8 s; rank 0 and 1 "
+               "more have waited up to 5 s for it",
                (long)getpid());
     has_called(patient, 1, 7, 3, true); /* the others are about to leave theirs */
     look(patient);

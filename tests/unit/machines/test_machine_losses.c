@@ -1,13 +1,14 @@
 /* A machine that dies, falls silent or fails: the others end in time, and say which. */
 #include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "support/check.h"
 #include "support/machines.h"
 #include "support/ranks.h"
 
-enum { COUNT = 5000, MS = 1000 * 1000 };
+enum { COUNT = 5000 };
 
 static enum hr_status reduce_for_ever(struct far_rank *me)
 {
@@ -29,7 +30,7 @@ static struct machines start(enum hr_status (*body)(struct far_rank *me), size_t
     return m;
 }
 
-static void check_survivors(const struct machines *m, const char *how, int64_t began, int64_t most)
+static void check_survivors(const struct machines *m, const char *how)
 {
     for (size_t self = 0; self < m->machines; self++) {
         const struct outcome *outcome = &m->outcome[self];
@@ -38,7 +39,6 @@ static void check_survivors(const struct machines *m, const char *how, int64_t b
         if (outcome->status != HR_E_LOST || !strstr(outcome->message, "host-1 (ranks 2, 3)") ||
             !strstr(outcome->message, how))
             fail_msg("machine %zu: %s: %s", self, hr_status_str(outcome->status), outcome->message);
-        assert_in_range(outcome->ended_ns - began, 0, most);
     }
 }
 
@@ -48,30 +48,38 @@ static void killed_machine_is_lost_and_named(void **state)
     if (!ranks_can_fork())
         SKIP("a sanitizer's program cannot fork ranks");
     for (unsigned k = 0; k < check_count(5, 50); k++) {
-        struct machines m = start(reduce_for_ever, 2, 10 * HR_NS_PER_SECOND);
+        struct machines m = start(reduce_for_ever, 2, 3600 * HR_NS_PER_SECOND);
         usleep(1000 + k * 7919 % 60000);
-        const int64_t began = hr_clock_ns();
         kill(m.pid[1], SIGKILL);
         CHECK_FAILS(machines_wait(&m), HR_E_LOST);
-        check_survivors(&m, "connection", began, 2 * HR_NS_PER_SECOND);
+        check_survivors(&m, "connection");
         machines_close(&m);
     }
 }
 
-/* The wire knows nothing of it. */
+/* Its first reduction is over, so all are connected: it stops. */
+static enum hr_status stop_the_second_machine(struct far_rank *me)
+{
+    HR_TRY(member_all_reduce(&me->member, me->floats, COUNT));
+    if (me->machine == 1)
+        kill(getpid(), SIGSTOP);
+    return reduce_for_ever(me);
+}
+
+/* The wire knows nothing of it; it is killed when the others have ended. */
 static void silent_machine_is_lost_at_the_deadline(void **state)
 {
     (void)state;
     if (!ranks_can_fork())
         SKIP("a sanitizer's program cannot fork ranks");
-    struct machines m = start(reduce_for_ever, 2, HR_NS_PER_SECOND);
-    usleep(50000);
-    const int64_t began = hr_clock_ns();
-    kill(m.pid[1], SIGSTOP);
-    usleep(2500 * 1000);
+    struct machines m = start(stop_the_second_machine, 2, HR_NS_PER_SECOND);
+    for (size_t self = 0; self < m.machines; self++)
+        if (self != 1)
+            assert_int_equal(waitid(P_PID, (id_t)m.pid[self], &(siginfo_t){0}, WEXITED | WNOWAIT),
+                             0);
     kill(m.pid[1], SIGKILL);
     CHECK_FAILS(machines_wait(&m), HR_E_LOST);
-    check_survivors(&m, "nothing has come from it for 0.", began, 2500 * (int64_t)MS);
+    check_survivors(&m, "nothing has come from it for ");
     machines_close(&m);
 }
 
@@ -101,21 +109,22 @@ static void failure_is_told_to_all(void **state)
     machines_close(&m);
 }
 
-/* What others do is seen in the control segment here; slow steps, so that a heartbeat comes in
- * time. */
+/* What others do is seen in the control segment here, with a heartbeat: a rank does not come to its
+ * reduction before it has seen the other at it. */
 static enum hr_status watch_others(struct far_rank *me)
 {
-    const size_t other = (me->rank + 2) % me->member.options.nranks;
-    for (uint64_t step = 1; step < 8; step++) {
+    const struct hr_rank_status *line =
+        &me->control->rank[(me->rank + 2) % me->member.options.nranks];
+    for (uint64_t step = 1; step < 4; step++) {
         hr_control_phase(me->control, me->rank, HR_PHASE_COMPUTE);
         hr_control_step(me->control, me->rank, step);
-        usleep(50000);
+        while (hr_atom64_load_relaxed(&line->step) < step ||
+               hr_atom32_load_relaxed(&line->phase) != HR_PHASE_COMPUTE) {
+            hr_bridge_poll(me->bridge);
+            usleep(1000);
+        }
         HR_TRY(member_all_reduce(&me->member, me->floats, COUNT));
     }
-    const struct hr_rank_status *line = &me->control->rank[other];
-    const uint64_t step = hr_atom64_load_relaxed(&line->step);
-    RANK_CHECK(step > 1 && step < 8, "step %llu", (unsigned long long)step);
-    RANK_CHECK(hr_atom32_load_relaxed(&line->phase) == HR_PHASE_COMPUTE, "phase");
     return HR_OK;
 }
 

