@@ -47,7 +47,7 @@ FILE_ORDER = {
     "tiles": "block attention micro narrow lanes winograd micro_bf16 micro_amx tile_roof",
     "products": "pack product_blocks product gemm_naive gemm_check blas ready gemm product_amx product_bf16 patches patches_amx patches_bf16 winograd roofs",
     "session": "carve machine_bits saved target_scale model_input cut result reading save launcher",
-    "worker": "conditions input compute_buffers gradient staged worker",
+    "worker": "conditions input outcome compute_buffers staged gradient worker",
     "drive": "leader replay record losses losses_multinode quiesce calibrate serve drive_threads",
     "serial": "gradient_pool serial drive_explore drive_replay",
     "virtual": "message_queue simulator drive_virtual",

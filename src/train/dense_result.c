@@ -17,7 +17,6 @@
 #include "strategy/stragglers.h"
 #include "strategy/compression.h"
 #include "train/pipeline_setup.h"
-#include "worker/gradient.h"
 
 size_t hr_histogram_quantile(const uint64_t *counts, size_t n, double q)
 {
@@ -507,6 +506,15 @@ static bool is_bounded(const struct hr_run *run)
            hr_strategy_obeys(named, "staleness");
 }
 
+/* --reduce repro: time by shards over time of whole shares; 0: not known. */
+static double micro_shards_cost(const struct hr_train_job *job)
+{
+    const struct hr_worker_stats *stats = &job->shared->stats[0];
+    if (!job->micro_shards || !stats->whole_ns)
+        return 0;
+    return (double)stats->repro_ns / (double)stats->whole_ns;
+}
+
 static void fill_configuration(const struct hr_run *run, struct hr_run_result *result)
 {
     const struct hr_dataset *held_out_of = run->final_test.dataset;
@@ -541,7 +549,7 @@ static void fill_configuration(const struct hr_run *run, struct hr_run_result *r
     result->global_batch = run->job.global_batch;
     result->threads_per_worker = run->job.options->threads_per_worker;
     result->micro_shards = run->job.micro_shards;
-    result->repro_cost = hr_micro_shards_cost(&run->job);
+    result->repro_cost = micro_shards_cost(&run->job);
     result->seed = run->job.options->seed;
     result->event_order = run->job.options->event_order;
     result->bounded = is_bounded(run);

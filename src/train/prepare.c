@@ -31,7 +31,6 @@
 #include "train/pipeline_setup.h"
 #include "train/run.h"
 #include "train/multinode.h"
-#include "worker/gradient.h"
 #include "worker/input.h"
 
 static enum hr_status refuse_values(const struct hr_dataset *dataset,
@@ -169,7 +168,7 @@ enum hr_status hr_overlap_text(const struct hr_run *run, char *text, size_t size
         return HR_OK;
     if (!hr_strategy_is_served(job->shared->strategy))
         return buckets_text(job, text, size);
-    HR_TRY(hr_ahead_list(job, &part, &n));
+    HR_TRY(hr_ahead_list(job->shared, job->model, &part, &n));
     free(part);
     if (!job->simulated && !hr_shared_is_multinode(job->shared))
         snprintf(text, size, "none: servers read a gradient where it lies, and no push travels");
@@ -536,12 +535,64 @@ static enum hr_status resolve_batch(struct hr_run *run)
     return HR_OK;
 }
 
+/* --reduce repro (worker/gradient.c): a batch is cut into so many micro-shards at most. */
+enum { MOST_SHARDS = 64 };
+
+static bool power_of_two(size_t n)
+{
+    return n && (n & (n - 1)) == 0;
+}
+
+/* A micro-shard is a part, and no part is larger than a minibatch. */
+static enum hr_status check_accumulate(const struct hr_train_job *job)
+{
+    const size_t accumulate = job->options->accumulate, workers = job->shared->workers;
+    size_t enough = job->micro_shards;
+    char cure[40] = "";
+    if (accumulate <= job->parts)
+        return HR_OK;
+    while (enough < accumulate * workers)
+        enough *= 2;
+    if (enough <= MOST_SHARDS)
+        snprintf(cure, sizeof cure, ", or --reduce repro:%zu", enough);
+    return hr_fail(HR_E_USAGE,
+                   "--accumulate %zu: each of the %zu workers has %zu micro-shard%s, and none is "
+                   "larger than a minibatch: expected at most %zu%s",
+                   accumulate, workers, job->parts, job->parts == 1 ? "" : "s", job->parts, cure);
+}
+
+/* Check and resolve --reduce. */
+static enum hr_status resolve_micro_shards(struct hr_train_job *job)
+{
+    const struct hr_train_options *o = job->options;
+    const size_t workers = job->shared->workers, shards = o->micro_shards;
+    if (job->choices.reduce == HR_REDUCE_SUM)
+        return HR_OK;
+    if (!o->global_batch_size)
+        return hr_fail(HR_E_USAGE, "--reduce repro: expected --global-batch-size N with it, the "
+                                   "same for any number of workers");
+    if (!power_of_two(shards) || shards > MOST_SHARDS)
+        return hr_fail(HR_E_USAGE, "--reduce repro:%zu: expected a power of two up to %d", shards,
+                       MOST_SHARDS);
+    if (!power_of_two(workers) || workers > shards)
+        return hr_fail(HR_E_USAGE,
+                       "--reduce repro: %zu workers; expected a power of two, at most the %zu "
+                       "micro-shards that a batch is cut into",
+                       workers, shards);
+    job->micro_shards = shards;
+    job->parts = shards / workers;
+    HR_TRY(check_accumulate(job));
+    /* Shards that are a sample larger come first, so worker 0's are the largest share. */
+    job->batch_size = hr_split_begin(job->global_batch, shards, shards / workers);
+    return HR_OK;
+}
+
 /* Under --reduce repro a worker's micro-shards are its parts. */
 static enum hr_status resolve_parts(struct hr_train_job *job)
 {
     const struct hr_train_options *o = job->options;
     job->parts = o->accumulate;
-    HR_TRY(hr_micro_shards_prepare(job));
+    HR_TRY(resolve_micro_shards(job));
     job->piece = job->batch_size;
     job->global_batch *= o->accumulate;
     job->most_parts = job->shared->outlives && job->shared->strategy->shares_batch

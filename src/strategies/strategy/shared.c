@@ -6,6 +6,7 @@
 
 #include "base/parse.h"
 #include "base/vec.h"
+#include "nn/model.h"
 #include "shm/control.h"
 
 enum hr_status hr_overlap_least(const struct hr_shared_state *shared, size_t *least)
@@ -15,6 +16,31 @@ enum hr_status hr_overlap_least(const struct hr_shared_state *shared, size_t *le
     if (!hr_parse_size(given, &bytes) || bytes < sizeof(float))
         return hr_fail(HR_E_USAGE, "--overlap on:%s: expected bytes, as 256K or 1M", given);
     *least = shared->overlaps ? bytes / sizeof(float) : SIZE_MAX;
+    return HR_OK;
+}
+
+enum hr_status hr_ahead_list(const struct hr_shared_state *shared, const struct hr_model *model,
+                             struct hr_model_final **out, size_t *n)
+{
+    struct hr_model_final at;
+    size_t least, end = shared->params, moments = 0;
+    *out = NULL;
+    *n = 0;
+    HR_TRY(hr_overlap_least(shared, &least));
+    if (least == SIZE_MAX || !shared->servers)
+        return HR_OK;
+    while (hr_model_final(model, moments, &at))
+        moments++;
+    *out = calloc(moments + 1, sizeof **out);
+    if (!*out)
+        return hr_fail(HR_E_NOMEM, "no memory for the parts of a push");
+    for (size_t i = 0; i < moments; i++) {
+        hr_model_final(model, i, &at);
+        if (!hr_overlap_goes_ahead(least, at.offset, end))
+            continue;
+        (*out)[(*n)++] = at;
+        end = at.offset;
+    }
     return HR_OK;
 }
 

@@ -13,6 +13,9 @@
 #include "strategy/shared_state.h"
 #include "strategy/strategy.h"
 
+struct hr_model;
+struct hr_model_final;
+
 /* For synchronous strategies: *index: of the worker's next batch; false: a cut comes first. Worker
  * 0 turns a request to stop into an index here; the others learn it with what comes: no worker
  * begins index `meet` (above this worker's) before it has received something that worker 0 sent
@@ -96,6 +99,14 @@ bool hr_always_ready(void *worker);
 /* Elements of a piece, at least; SIZE_MAX where a gradient leaves whole. HR_E_USAGE: BYTES of
  * --overlap on:BYTES is no size. */
 HR_CHECKED enum hr_status hr_overlap_least(const struct hr_shared_state *shared, size_t *least);
+
+/* What of a push goes ahead, a list, made beforehand (tests/unit/train/test_parts_of_pushes.c). In
+ * their order: a part ends where the one before it begins, the first at the model's end, and begins
+ * at `offset`; `share` of a gradient's time have gone then. None where no servers are pushed to, or
+ * all goes at once. *out is the caller's to free. HR_E_USAGE, HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_ahead_list(const struct hr_shared_state *shared,
+                                        const struct hr_model *model, struct hr_model_final **out,
+                                        size_t *n);
 
 /* grads [offset, end) are final, and those behind have left: do these leave ahead of the rest? */
 static inline bool hr_overlap_goes_ahead(size_t least, size_t offset, size_t end)

@@ -57,7 +57,7 @@ struct hr_worker_stats {
     struct hr_marked_counters mark;
     struct hr_cut_counters at_cut;
     uint64_t first_samples;
-    double first_loss;         /* sum over its samples at the initial weights (worker/gradient.c) */
+    double first_loss;         /* sum over its samples at the initial weights (worker/outcome.c) */
     struct hr_account account; /* of its time, from the start to the end of every span */
     int64_t began_ns, came_ns; /* may begin the next span; has ended the last one */
     int64_t forward_ns, backward_ns;  /* of what it computed */
@@ -77,7 +77,7 @@ struct hr_worker_stats {
     struct hr_lost lost;
     int64_t ticket_ns;              /* of communicating and waiting, what Hogwild's tickets cost */
     int64_t node_ns[HR_NODE_PARTS]; /* of its steps, where a machine's workers push as one */
-    int64_t reported_ns[HR_ACTIVITIES]; /* of `account`, to who looks on: worker/gradient.h */
+    int64_t reported_ns[HR_ACTIVITIES]; /* of `account`, to who looks on: worker/outcome.h */
     alignas(HR_LINE) struct hr_dropped dropped; /* writer: the server */
 };
 

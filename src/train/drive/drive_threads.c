@@ -273,9 +273,9 @@ static enum hr_status gradient(struct hr_rank *rank)
 {
     struct real_worker *self = rank->of;
     struct hr_worker *worker = self->worker;
-    HR_TRY(hr_say_for_whom(
-        self->shared, worker->rank,
-        hr_gradient_in_time(&self->trainer, &self->task, hr_launcher_ps(self->drive->launcher))));
+    HR_TRY(hr_say_for_whom(self->shared, worker->rank,
+                           hr_gradient_in_time(&self->trainer, self->task.index,
+                                               hr_launcher_ps(self->drive->launcher))));
     self->offered_ns = hr_clock_ns();
     worker->took_ns = self->offered_ns - self->computes_ns;
     hr_account_turn(&worker->stats->account, HR_COMMUNICATE);

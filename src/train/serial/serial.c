@@ -37,7 +37,7 @@ static enum hr_status gradient(void *arg, size_t rank, struct hr_compute_buffers
     struct hr_serial *serial = arg;
     struct hr_train_worker *worker = &serial->worker[rank];
     hr_train_worker_borrow(worker, buffers);
-    const enum hr_status status = hr_train_worker_gradient(worker, &serial->task[rank]);
+    const enum hr_status status = hr_train_worker_gradient(worker, serial->task[rank].index);
     if (status == HR_OK)
         return HR_OK;
     return hr_fail_within(status, "rank %zu, step %llu", rank,
@@ -48,7 +48,7 @@ enum hr_status hr_serial_compute(struct hr_serial *serial, size_t rank, int64_t 
 {
     const struct hr_worker_stats *stats = &serial->shared->stats[rank];
     hr_control_step(serial->shared->control, rank, serial->task[rank].index);
-    hr_train_worker_begin(&serial->worker[rank], &serial->task[rank]);
+    hr_train_worker_begin(&serial->worker[rank], serial->task[rank].index);
     serial->ranks[rank].last = stats->last;
     serial->ranks[rank].before = hr_stats_gradients(stats);
     serial->ranks[rank].step = serial->worker[rank].worker.steps;

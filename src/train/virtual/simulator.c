@@ -4,7 +4,6 @@
 
 #include "server/server.h"
 #include "strategy/peers.h"
-#include "worker/gradient.h"
 
 void hr_virtual_begin(struct hr_virtual_account *account, int64_t now_ps)
 {
@@ -215,7 +214,7 @@ static enum hr_status take_memory(struct hr_simulator *sim, const struct hr_shar
 enum hr_status hr_simulator_open(struct hr_simulator *sim, const struct hr_drive *drive)
 {
     HR_TRY(take_memory(sim, drive->job->shared));
-    HR_TRY(hr_ahead_list(drive->job, &sim->part, &sim->nparts));
+    HR_TRY(hr_ahead_list(drive->job->shared, drive->job->model, &sim->part, &sim->nparts));
     return hr_message_queue_open(&sim->messages, &drive->job->conditions.topology,
                                  drive->job->shared->group_options.group_size);
 }

@@ -10,6 +10,7 @@
 #include "shm/control.h"
 #include "strategy/shared.h"
 #include "worker/job.h"
+#include "worker/outcome.h"
 
 /* That the whole model computes at once. */
 static size_t largest_batch(const struct hr_train_job *job)
@@ -57,7 +58,7 @@ static void gradients_done(void *arg, size_t offset, size_t count)
 {
     const struct hr_compute_buffers *buffers = arg;
     (void)count;
-    buffers->final(buffers->borrower, offset);
+    hr_hand_over(buffers->borrower, offset);
 }
 
 enum hr_status hr_compute_buffers_start(struct hr_compute_buffers *buffers,

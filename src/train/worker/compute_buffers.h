@@ -16,12 +16,13 @@
 #include "stages/tree_sums.h"
 #include "worker/input.h"
 
+struct hr_train_worker;
+
 struct hr_compute_buffers {
-    void *borrower; /* whose gradient is being computed, and what it is told: in the middle of */
-    void (*final)(void *borrower, size_t offset); /* backward grads [offset, params) are final */
-    struct hr_workspace *workspace;               /* owned */
+    struct hr_train_worker *borrower; /* whose gradient is being computed */
+    struct hr_workspace *workspace;   /* owned */
     struct hr_input input;
-    struct hr_tree_sums sums; /* of the parts of a share (gradient.h) */
+    struct hr_tree_sums sums; /* of the parts of a share (gradient.c) */
     struct hr_stage lead;     /* of a pipeline: the worker's own stage, */
     struct hr_bell *bell[HR_MAX_RANKS];
     struct hr_crew crew; /* or where one thread runs all ranks all of its stages */

@@ -1,222 +1,38 @@
-#include "worker/gradient.h"
-
+/* A worker's gradient of a batch. From the last function below to the first: it takes as long as
+ * conditions say; it is that of the worker's share, computed in memory that may have to be borrowed
+ * first; one part of the share after another is loaded, and goes through the model forward and
+ * backward. What becomes of it then: outcome.h. A pipeline's is staged.c's.
+ *
+ *   Parts    slices of the share, or (--reduce repro) the worker's micro-shards of the batch. They
+ *            are decoded and computed one after another, in memory for one.
+ *   Order    T(n) over the n parts (stages/tree_sums.h).
+ *
+ * --reduce repro: the bits of training do not depend on the number of workers.
+ *
+ *   Story    a global batch is split into M micro-shards (a power of two, 8 unless told otherwise).
+ *            A shard's gradient is computed by itself, so that kernels always see the same shapes,
+ *            and the M gradients are added in T(M) (base/vec.h). A worker has M / W neighbouring
+ *            shards, W being a power of two: a whole subtree of T(M), which it adds alone. A
+ *            strategy that adds in T(W) then adds the subtrees' sums: together the same tree.
+ *   Promise  with the same global batch and M, the same weights for W = 1, 2, 4, ... M.
+ *   Cost     products of smaller matrices, and M / W - 1 additions of a gradient. It is measured on
+ *            the first steps: worker 0 also computes its whole share at once.
+ *   Source   the idea of virtual workers: EasyScale (Li et al., SC 2023).
+ *   Test     tests/unit/train/test_repro.c
+ */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
-#include "base/size.h"
-#include "base/vec.h"
-#include "kernels/team.h"
+#include "checkpoint/digest.h"
 #include "observe/spans.h"
-#include "optim/rules.h"
+#include "server/server_worker.h"
 #include "strategy/shared.h"
+#include "worker/input.h"
+#include "worker/staged.h"
 #include "worker/worker.h"
 
-enum hr_status hr_ahead_list(const struct hr_train_job *job, struct hr_model_final **out, size_t *n)
-{
-    struct hr_model_final at;
-    size_t least, end = job->shared->params, moments = 0;
-    *out = NULL;
-    *n = 0;
-    HR_TRY(hr_overlap_least(job->shared, &least));
-    if (least == SIZE_MAX || !job->shared->servers)
-        return HR_OK;
-    while (hr_model_final(job->model, moments, &at))
-        moments++;
-    *out = calloc(moments + 1, sizeof **out);
-    if (!*out)
-        return hr_fail(HR_E_NOMEM, "no memory for the parts of a push");
-    for (size_t i = 0; i < moments; i++) {
-        hr_model_final(job->model, i, &at);
-        if (!hr_overlap_goes_ahead(least, at.offset, end))
-            continue;
-        (*out)[(*n)++] = at;
-        end = at.offset;
-    }
-    return HR_OK;
-}
-
-void hr_gradient_check_begin(struct hr_gradient_check *check, float *grads, size_t params,
-                             size_t nan_at)
-{
-    *check = (struct hr_gradient_check){grads, params, nan_at, .found = SIZE_MAX};
-}
-
-/* Pieces of an array, one a thread. */
-struct look {
-    const float *x;
-    size_t count, threads;
-    bool finite[HR_TEAM_MAX];
-};
-
-static void look_at_piece(void *arg, size_t piece, size_t thread)
-{
-    struct look *look = arg;
-    const size_t begin = hr_split_begin(look->count, look->threads, piece);
-    (void)thread;
-    look->finite[piece] = hr_vec()->all_finite(
-        look->x + begin, hr_split_begin(look->count, look->threads, piece + 1) - begin);
-}
-
-static bool all_finite(const float *x, size_t count, size_t threads)
-{
-    struct look look = {.x = x, .count = count, .threads = threads ? threads : 1};
-    bool all = true;
-    hr_team_run(look.threads, look.threads, look_at_piece, &look);
-    for (size_t i = 0; i < look.threads; i++)
-        all &= look.finite[i];
-    return all;
-}
-
-bool hr_gradient_check_from(struct hr_gradient_check *check, size_t offset)
-{
-    const size_t end = check->unchecked;
-    if (offset >= end || check->found != SIZE_MAX)
-        return check->found == SIZE_MAX;
-    check->unchecked = offset;
-    if (check->nan_at >= offset && check->nan_at < end)
-        check->grads[check->nan_at] = NAN;
-    if (all_finite(check->grads + offset, end - offset, check->threads))
-        return true;
-    for (check->found = offset; isfinite(check->grads[check->found]);)
-        check->found++;
-    check->value = check->grads[check->found];
-    return false;
-}
-
-/* The numbers of parameters [begin, begin + count). */
-static void check_row(struct hr_gradient_check *check, size_t begin, size_t count, float *values)
-{
-    size_t i = 0;
-    if (check->nan_at >= begin && check->nan_at < begin + count)
-        values[check->nan_at - begin] = NAN;
-    if (hr_vec()->all_finite(values, count))
-        return;
-    while (isfinite(values[i]))
-        i++;
-    check->found = begin + i;
-    check->value = values[i];
-}
-
-bool hr_gradient_check_piece(struct hr_gradient_check *check, const struct hr_final_piece *piece)
-{
-    const size_t run = hr_final_run(piece), rows = run ? 1 : piece->rows;
-    check->unchecked = 0;
-    for (size_t i = 0; check->found == SIZE_MAX && i < rows; i++)
-        check_row(check, piece->begin + i * piece->step, run ? run : piece->columns,
-                  piece->values + i * piece->stride);
-    return check->found == SIZE_MAX;
-}
-
-void hr_report_begin(struct hr_train_worker *self)
-{
-    const struct hr_stale *stale = &self->worker.stats->stale;
-    self->reports.n = 0;
-    self->reports.norm = NAN;
-    self->reports.stale_updates = stale->updates;
-    self->reports.stale_sum = stale->sum;
-}
-
-/* Pieces that are summed in place during backward are no gradient of its own any more. */
-void hr_report_norm(struct hr_train_worker *self, size_t samples)
-{
-    const struct hr_worker *worker = &self->worker;
-    const struct hr_param_segment all = {.count = worker->shared->params};
-    const bool summed =
-        hr_train_job_overlaps(self->job) && !hr_strategy_is_served(worker->shared->strategy);
-    if (!worker->shared->feed.steps || summed || !samples)
-        return;
-    self->reports.norm = (float)(sqrt(hr_norm_squares(worker->grads, &all)) / (double)samples);
-}
-
-static void report_gradient(struct hr_train_worker *self, uint64_t index, size_t samples,
-                            double loss_sum)
-{
-    struct hr_step_reports *reports = &self->reports;
-    if (!self->worker.shared->feed.steps)
-        return;
-    HR_ASSERT(reports->n < HR_REPORTS_MOST);
-    reports->step[reports->n++] = (struct hr_counted_step){
-        index, samples, self->worker.stats->samples, loss_sum, reports->norm};
-    reports->norm = NAN;
-}
-
-/* Of the update that was counted since it told last. */
-static uint32_t staleness_of(struct hr_train_worker *self, const struct hr_counted_step *step)
-{
-    if (self->worker.stats->samples < step->counted)
-        return HR_DROPPED;
-    if (hr_strategy_never_stale(self->worker.shared->strategy))
-        return 0;
-    struct hr_step_reports *reports = &self->reports;
-    const struct hr_stale *stale = &self->worker.stats->stale;
-    const uint64_t updates = stale->updates - reports->stale_updates;
-    const uint64_t sum = stale->sum - reports->stale_sum;
-    reports->stale_updates = stale->updates;
-    reports->stale_sum = stale->sum;
-    return updates == 1 && sum < HR_DROPPED ? (uint32_t)sum : HR_NOT_STALE;
-}
-
-static void spend(struct hr_train_worker *self, struct hr_step_record *record)
-{
-    struct hr_worker_stats *stats = self->worker.stats;
-    for (int a = 0; a < HR_ACTIVITIES; a++) {
-        hr_record_spend(record, (enum hr_activity)a,
-                        stats->account.spent_ns[a] - stats->reported_ns[a]);
-        stats->reported_ns[a] = stats->account.spent_ns[a];
-    }
-}
-
-static enum hr_status report(struct hr_train_worker *self, int64_t trained_ns)
-{
-    struct hr_step_reports *reports = &self->reports;
-    struct hr_worker *worker = &self->worker;
-    const struct hr_shared_state *shared = worker->shared;
-    const size_t n = reports->n;
-    reports->n = 0;
-    for (size_t i = 0; i < n; i++) {
-        const struct hr_counted_step *step = &reports->step[i];
-        struct hr_step_record record = {
-            .kind = HR_RECORD_STEP,
-            .index = step->index,
-            .samples = (uint32_t)step->samples,
-            .loss_sum = step->loss_sum,
-            .norm = step->norm,
-            .at_ns = trained_ns,
-            .staleness = staleness_of(self, step),
-        };
-        spend(self, &record);
-        HR_TRY(hr_feed_put(&shared->feed, worker->rank, &self->waiter, &record));
-    }
-    return HR_OK;
-}
-
-enum hr_status hr_report_steps(struct hr_train_worker *self, int64_t trained_ns)
-{
-    return self->reports.n ? report(self, trained_ns) : HR_OK;
-}
-
-void hr_count_gradient(struct hr_train_worker *self, uint64_t index, size_t samples,
-                       double loss_sum)
-{
-    struct hr_worker *worker = &self->worker;
-    hr_stats_begin(worker->stats, index);
-    worker->stats->steps = ++worker->steps;
-    worker->samples = samples;
-    worker->epoch_loss = worker->stats->epoch_loss;
-    worker->stats->samples += samples;
-    worker->stats->epoch_samples += samples;
-    worker->stats->epoch_loss += loss_sum;
-    if (self->at_the_start) {
-        worker->stats->first_samples = samples;
-        worker->stats->first_loss = loss_sum;
-    }
-    hr_atom64_store_relaxed(&worker->stats->seen, worker->stats->samples);
-    hr_stats_end(worker->stats);
-    report_gradient(self, index, samples, loss_sum);
-}
+/* --- of a piece of a batch --- */
 
 /* Put the piece's samples where the workspace reads them. */
 static void load(struct hr_train_worker *self, const struct hr_batch *piece,
@@ -260,7 +76,7 @@ static bool gives_away(const struct hr_train_worker *self)
            !hr_train_job_has_parts(job) && !job->shared->feed.steps;
 }
 
-static void hand_over(void *arg, const struct hr_final_piece *piece)
+static void give_piece(void *arg, const struct hr_final_piece *piece)
 {
     struct hr_train_worker *self = arg;
     const int64_t began = hr_clock_ns();
@@ -273,15 +89,18 @@ static struct hr_taker taker_of(struct hr_train_worker *self)
 {
     const struct hr_worker *worker = &self->worker;
     const size_t params = worker->shared->params;
-    struct hr_taker taker = {hand_over, self, {worker->weights}};
+    struct hr_taker taker = {give_piece, self, {worker->weights}};
     const size_t nstates = worker->state ? worker->shared->optimizer.rule->nstates : 0;
     for (size_t s = 0; s < nstates && s + 1 < HR_TAKER_BESIDE; s++)
         taker.beside[s + 1] = worker->state + s * params;
     return taker;
 }
 
-struct hr_batch_result hr_gradient_of(struct hr_train_worker *self, const struct hr_batch *piece,
-                                      const struct hr_prefetch_key *key, float *grads)
+/* Into grads (params): the sum over the samples of a piece.
+ *   key  by which it may have been decoded ahead; NULL: it has not */
+static struct hr_batch_result gradient_of(struct hr_train_worker *self,
+                                          const struct hr_batch *piece,
+                                          const struct hr_prefetch_key *key, float *grads)
 {
     struct hr_worker_stats *stats = self->worker.stats;
     load(self, piece, key);
@@ -300,121 +119,331 @@ struct hr_batch_result hr_gradient_of(struct hr_train_worker *self, const struct
     return result;
 }
 
-struct hr_batch hr_part_of(const struct hr_train_worker *self, const struct hr_batch *batch,
-                           size_t i)
+/* --- of a share, part by part --- */
+
+/* How many parts a share has: more where fewer than all share a batch. */
+static size_t parts_of(const struct hr_train_job *job, size_t group_size)
 {
-    const struct hr_worker *worker = &self->worker;
-    /* Larger pieces come first: those of a share of micro-shards are the micro-shards. */
-    const struct hr_batch share =
-        hr_input_share_of(self->job, worker->group_rank, worker->group_size, batch);
-    return hr_input_part(&share, self->parts, i);
+    const size_t workers = job->shared->workers;
+    return job->shared->strategy->shares_batch
+               ? job->parts * ((workers + group_size - 1) / group_size)
+               : job->parts;
 }
 
-struct hr_batch_result hr_parts_gradient(struct hr_train_worker *self, uint64_t index,
-                                         size_t *samples)
+/* First steps of the run, in which --reduce repro's cost is measured; the very first only warms the
+ * caches. */
+enum { COST_FIRST = 2, COST_STEPS = 8 };
+
+/* The same samples at once, for the clock only; what it has of the share is no longer needed. */
+static void measure_cost(struct hr_train_worker *self, const struct hr_batch *share,
+                         int64_t began_ns)
 {
-    struct hr_worker *worker = &self->worker;
-    const struct hr_batch batch = hr_batch_schedule_batch(&worker->shared->schedule, index);
+    const struct hr_worker *worker = &self->worker;
+    const uint64_t step = worker->index - 1 - worker->shared->schedule.first;
+    if (worker->rank != 0 || self->parts == 1 || step < COST_FIRST ||
+        step >= COST_FIRST + COST_STEPS || share->count > self->job->batch_size)
+        return;
+    const int64_t middle = hr_clock_ns();
+    gradient_of(self, share, NULL, self->buffers->sums.sums[0]);
+    worker->stats->repro_ns += middle - began_ns;
+    worker->stats->whole_ns += hr_clock_ns() - middle;
+}
+
+/* Into the worker's grads: the sum over its share of batch `index`. */
+static struct hr_batch_result gradient_of_share(struct hr_train_worker *self,
+                                                const struct hr_batch *share, uint64_t index)
+{
+    const struct hr_worker *worker = &self->worker;
+    const int64_t began = hr_clock_ns();
     struct hr_batch_result sum = {0};
-    *samples = 0;
     for (size_t i = 0; i < self->parts; i++) {
-        const struct hr_batch part = hr_part_of(self, &batch, i);
+        /* Larger ones come first: those of a share of micro-shards are the micro-shards. */
+        const struct hr_batch part = hr_input_part(share, self->parts, i);
         const struct hr_prefetch_key key = {index, i, self->parts, worker->group_rank,
                                             worker->group_size};
-        const struct hr_batch_result result = hr_gradient_of(self, &part, &key, worker->grads);
+        const struct hr_batch_result result = gradient_of(self, &part, &key, worker->grads);
         hr_tree_sums_carry(&self->buffers->sums, i, self->parts, worker->grads);
         sum.loss_sum += result.loss_sum;
         sum.correct += result.correct;
-        *samples += part.count;
     }
+    if (self->job->micro_shards)
+        measure_cost(self, share, began);
     return sum;
 }
 
-/* First steps of the run, in which the cost is measured; the very first only warms the caches. */
-enum { COST_FIRST = 2, COST_STEPS = 8 };
+/* --- memory to compute in --- */
 
-enum { MOST_SHARDS = 64 };
-
-static bool power_of_two(size_t n)
+void hr_train_worker_borrow(struct hr_train_worker *self, struct hr_compute_buffers *buffers)
 {
-    return n && (n & (n - 1)) == 0;
+    self->buffers = buffers;
+    buffers->borrower = self;
 }
 
-/* A micro-shard is a part, and no part is larger than a minibatch. */
-static enum hr_status check_accumulate(const struct hr_train_job *job)
+enum hr_status hr_train_worker_sit(struct hr_train_worker *self)
 {
-    const size_t accumulate = job->options->accumulate, workers = job->shared->workers;
-    size_t enough = job->micro_shards;
-    char cure[40] = "";
-    if (accumulate <= job->parts)
+    struct hr_buffer_pool *pool = self->job->pool;
+    struct hr_compute_buffers *buffers;
+    if (!pool)
         return HR_OK;
-    while (enough < accumulate * workers)
-        enough *= 2;
-    if (enough <= MOST_SHARDS)
-        snprintf(cure, sizeof cure, ", or --reduce repro:%zu", enough);
-    return hr_fail(HR_E_USAGE,
-                   "--accumulate %zu: each of the %zu workers has %zu micro-shard%s, and none is "
-                   "larger than a minibatch: expected at most %zu%s",
-                   accumulate, workers, job->parts, job->parts == 1 ? "" : "s", job->parts, cure);
-}
-
-enum hr_status hr_micro_shards_prepare(struct hr_train_job *job)
-{
-    const struct hr_train_options *o = job->options;
-    const size_t workers = job->shared->workers, shards = o->micro_shards;
-    if (job->choices.reduce == HR_REDUCE_SUM)
-        return HR_OK;
-    if (!o->global_batch_size)
-        return hr_fail(HR_E_USAGE, "--reduce repro: expected --global-batch-size N with it, the "
-                                   "same for any number of workers");
-    if (!power_of_two(shards) || shards > MOST_SHARDS)
-        return hr_fail(HR_E_USAGE, "--reduce repro:%zu: expected a power of two up to %d", shards,
-                       MOST_SHARDS);
-    if (!power_of_two(workers) || workers > shards)
-        return hr_fail(HR_E_USAGE,
-                       "--reduce repro: %zu workers; expected a power of two, at most the %zu "
-                       "micro-shards that a batch is cut into",
-                       workers, shards);
-    job->micro_shards = shards;
-    job->parts = shards / workers;
-    HR_TRY(check_accumulate(job));
-    /* Shards that are a sample larger come first, so worker 0's are the largest share. */
-    job->batch_size = hr_split_begin(job->global_batch, shards, shards / workers);
+    HR_TRY(hr_buffer_pool_take(pool, &self->waiter, self->worker.rank, &buffers, &self->stood_ns));
+    hr_train_worker_borrow(self, buffers);
     return HR_OK;
 }
 
-/* The same samples at once, for the clock only; the slot's content is no longer needed. */
-static void at_once(struct hr_train_worker *self, const struct hr_batch *batch)
+void hr_train_worker_rise(struct hr_train_worker *self)
 {
-    struct hr_batch whole = hr_part_of(self, batch, 0);
-    const struct hr_batch last = hr_part_of(self, batch, self->parts - 1);
-    whole.count = last.first + last.count - whole.first;
-    hr_gradient_of(self, &whole, NULL, self->buffers->sums.sums[0]);
+    if (self->job->pool)
+        hr_buffer_pool_give_back(self->job->pool, self->buffers);
 }
 
-struct hr_batch_result hr_micro_shards_gradient(struct hr_train_worker *self, uint64_t index,
-                                                size_t *samples)
+/* What follows may wait, or sleep. */
+static void rise_for_now(struct hr_train_worker *self)
 {
-    struct hr_worker *worker = &self->worker;
-    const struct hr_batch batch = hr_batch_schedule_batch(&worker->shared->schedule, index);
-    const uint64_t step = worker->index - 1 - worker->shared->schedule.first;
+    if (!self->job->pool || hr_conditions_matter(&self->job->conditions))
+        hr_train_worker_rise(self);
+    else
+        self->keeps_turn =
+            hr_buffer_pool_lay_down(self->job->pool, self->worker.rank, self->buffers);
+}
+
+void hr_train_worker_pass(struct hr_train_worker *self)
+{
+    if (self->keeps_turn)
+        hr_buffer_pool_pass(self->job->pool);
+    self->keeps_turn = false;
+}
+
+/* --- of a worker's share of a batch --- */
+
+struct sleeper {
+    struct hr_waiter waiter;
+    const struct hr_atom32 *stop;
+    int64_t until_ns;
+};
+
+static bool has_slept(void *arg)
+{
+    struct sleeper *sleeper = arg;
+    sleeper->waiter.alarm_ns = sleeper->until_ns;
+    return hr_clock_ns() >= sleeper->until_ns ||
+           hr_atom32_load_acquire(sleeper->stop) != 0; /* partner: launcher.c */
+}
+
+/* Books no time: the caller says what the sleep counts as. */
+static enum hr_status sleep_until(const struct hr_train_worker *self, int64_t until_ns,
+                                  const char *what)
+{
+    const struct hr_train_job *job = self->job;
+    struct sleeper sleeper = {.waiter = {.abort = self->waiter.abort},
+                              .stop = &job->shared->dispenser->stop,
+                              .until_ns = until_ns};
+    return hr_wait_until(&sleeper.waiter, &job->shared->control->rank[self->worker.rank].bell,
+                         has_slept, &sleeper, what);
+}
+
+/* --inject load: not for a batch decoded ahead, whose delay the prefetching thread had. */
+static enum hr_status load_slowly(struct hr_train_worker *self, uint64_t hits)
+{
+    struct hr_worker_stats *stats = self->worker.stats;
+    const int64_t ps = hr_inject_load_ps(&self->job->conditions.inject, self->worker.rank);
+    self->slept_ns = 0;
+    if (ps == 0 || self->job->serial || stats->prefetch_hits > hits)
+        return HR_OK;
+    const enum hr_activity was = hr_account_turn(&stats->account, HR_LOAD);
     const int64_t began = hr_clock_ns();
-    const struct hr_batch_result result = hr_parts_gradient(self, index, samples);
-    const bool measures = worker->rank == 0 && self->parts > 1 && step >= COST_FIRST &&
-                          step < COST_FIRST + COST_STEPS && *samples <= self->job->batch_size;
-    if (measures) {
-        const int64_t middle = hr_clock_ns();
-        at_once(self, &batch);
-        worker->stats->repro_ns += middle - began;
-        worker->stats->whole_ns += hr_clock_ns() - middle;
-    }
-    return result;
+    HR_TRY(sleep_until(self, began + ps / 1000, "its slow input"));
+    self->slept_ns = hr_clock_ns() - began;
+    hr_account_turn(&stats->account, was);
+    return HR_OK;
 }
 
-double hr_micro_shards_cost(const struct hr_train_job *job)
+/* "the gradient is not finite, though the loss is: a nan in 3.weight" */
+static void say_what_is_not_finite(const struct hr_train_worker *self, double loss, char *text,
+                                   size_t size)
 {
-    const struct hr_worker_stats *stats = &job->shared->stats[0];
-    if (!job->micro_shards || !stats->whole_ns)
-        return 0;
-    return (double)stats->repro_ns / (double)stats->whole_ns;
+    const struct hr_model *model = self->job->model;
+    const size_t at = self->check.found;
+    size_t t = 0;
+    if (!isfinite(loss)) { /* a NaN with a sign prints as -nan */
+        snprintf(text, size, "the loss is not finite (%g)", isnan(loss) ? (double)NAN : loss);
+        return;
+    }
+    while (at >= hr_model_tensor(model, t)->offset + hr_model_tensor(model, t)->count)
+        t++;
+    snprintf(text, size, "the gradient is not finite, though the loss is: %s in %s",
+             isnan(self->check.value) ? "a nan" : "an infinity", hr_model_tensor(model, t)->name);
+}
+
+/* A loss that is not finite, though the gradient is, is no smaller trouble. */
+static enum hr_status check_finite(struct hr_train_worker *self, const struct hr_batch *share,
+                                   double loss)
+{
+    char what[200];
+    const bool finite = hr_gradient_check_from(&self->check, 0);
+    if (finite && isfinite(loss))
+        return HR_OK;
+    say_what_is_not_finite(self, loss, what, sizeof what);
+    return hr_fail(HR_E_DIVERGED, "%s in epoch %llu, samples %llu to %llu of its order", what,
+                   (unsigned long long)share->epoch + 1, (unsigned long long)share->first + 1,
+                   (unsigned long long)(share->first + share->count));
+}
+
+/* Is this gradient taken at the initial weights: this worker's first, before any update? Only for
+ * random weights do so few losses tell where the loss began. */
+static bool is_at_the_start(const struct hr_train_worker *self, uint64_t index)
+{
+    const struct hr_train_job *job = self->job;
+    const struct hr_worker *worker = &self->worker;
+    const struct hr_shared_state *shared = worker->shared;
+    const bool at_random = shared->schedule.first == 0 && !job->options->init_weights[0];
+    return at_random && worker->steps == 0 && job->cut->concluded == 0 &&
+           index < hr_batch_schedule_next_cut(&shared->schedule, 0) &&
+           hr_digest64(worker->weights, shared->params * sizeof *worker->weights) ==
+               job->begins_with;
+}
+
+void hr_train_worker_begin(struct hr_train_worker *self, uint64_t index)
+{
+    const struct hr_worker *worker = &self->worker;
+    if (hr_train_job_streams(self->job) && index > worker->shared->schedule.first)
+        return; /* its stages write its weights by now */
+    hr_conditions_flip_bit(self->job, worker->rank, worker->steps, worker->weights);
+    self->at_the_start = is_at_the_start(self, index);
+    hr_staged_begin(self);
+}
+
+enum hr_status hr_train_worker_drain(struct hr_train_worker *self)
+{
+    return hr_train_job_streams(self->job) ? hr_streamed_drain(self) : HR_OK;
+}
+
+enum hr_status hr_train_worker_gradient(struct hr_train_worker *self, uint64_t index)
+{
+    const struct hr_train_job *job = self->job;
+    const struct hr_worker *worker = &self->worker;
+    const uint64_t hits = worker->stats->prefetch_hits;
+    struct hr_batch_result result;
+    if (hr_train_job_streams(job)) {
+        HR_TRY(hr_streamed_put(self, index));
+        return load_slowly(self, hits);
+    }
+    self->parts = parts_of(job, worker->group_size); /* the group may change from step to step */
+    const struct hr_batch share =
+        hr_input_share(job, worker->group_rank, worker->group_size, index);
+    hr_gradient_check_begin(&self->check, worker->grads, worker->shared->params,
+                            hr_conditions_nan_at(job, worker->rank, worker->steps));
+    self->check.threads = worker->shared->update_threads;
+    HR_TRY(hr_train_worker_sit(self));
+    if (!job->serial) /* else others read it while a gradient is computed */
+        worker->stats->preempted_ns += self->stood_ns;
+    if (job->pipeline)
+        HR_TRY(hr_staged_gradient(self, &share, index, &result));
+    else
+        result = gradient_of_share(self, &share, index);
+    rise_for_now(self);
+    HR_TRY(check_finite(self, &share, result.loss_sum));
+    HR_TRY(load_slowly(self, hits));
+    hr_report_norm(self, share.count);
+    hr_count_gradient(self, index, share.count, result.loss_sum);
+    return HR_OK;
+}
+
+/* --- on the real clock --- */
+
+/* Sleep until the gradient, begun at began_ns with own_ns of processor time, has taken as long as
+ * the conditions say. Only processor time is stretched, not waiting for a processor. A worker that
+ * wakes late sleeps less in the next step, so that a busy machine does not slow every step. */
+static enum hr_status take_longer(struct hr_train_worker *self, uint64_t step, int64_t began_ns,
+                                  int64_t own_ns)
+{
+    const int64_t now = hr_clock_ns(), late = self->late_ns;
+    const int64_t ps = hr_conditions_compute_ps(self->job, self->worker.rank, step, 1000 * own_ns);
+    const int64_t until = began_ns - late + ps / 1000;
+    self->late_ns = 0;
+    if (until <= now)
+        return HR_OK;
+    HR_TRY(sleep_until(self, until, "its own slowness"));
+    const int64_t woken = hr_clock_ns();
+    self->late_ns = woken > until ? woken - until : 0;
+    return HR_OK;
+}
+
+static enum hr_status stall(struct hr_train_worker *self, uint64_t step)
+{
+    struct hr_account *account = &self->worker.stats->account;
+    const int64_t ps = hr_inject_stall_ps(&self->job->conditions.inject, self->worker.rank, step);
+    if (ps == 0)
+        return HR_OK;
+    hr_account_turn(account, HR_WAIT);
+    const int64_t began = hr_clock_ns();
+    HR_TRY(sleep_until(self, began + ps / 1000, "the end of its stall"));
+    const int64_t ended = hr_clock_ns();
+    self->worker.stats->stalled_ns += ended - began;
+    hr_account_turn(account, HR_COMPUTE);
+    hr_spans_name(self->worker.spans, HR_SPAN_WAIT, HR_SPAN_STALL, began, ended);
+    return HR_OK;
+}
+
+/* Asking for the time on the processor is a system call, so short steps are not asked. */
+enum { WORTH_ASKING_NS = 200 * 1000 };
+
+/* Computing so far; it computes now. */
+static int64_t computed_ns(const struct hr_train_worker *self)
+{
+    const struct hr_account *account = &self->worker.stats->account;
+    return account->spent_ns[HR_COMPUTE] + hr_clock_ns() - account->since_ns;
+}
+
+/* Its gradient, and how long that had no processor. What was on it while it loaded counts as if it
+ * had computed: too little rather than too much is said to have been taken away. */
+static enum hr_status gradient(struct hr_train_worker *self, uint64_t index)
+{
+    const bool asks = self->worker.took_ns >= WORTH_ASKING_NS && !self->job->pipeline &&
+                      self->job->options->threads_per_worker == 1;
+    if (!asks)
+        return hr_train_worker_gradient(self, index);
+    const int64_t had = hr_clock_thread_ns(), before = computed_ns(self);
+    HR_TRY(hr_train_worker_gradient(self, index));
+    const int64_t away = computed_ns(self) - before - (hr_clock_thread_ns() - had);
+    self->worker.stats->preempted_ns += away > self->stood_ns ? away - self->stood_ns : 0;
+    return HR_OK;
+}
+
+enum hr_status hr_gradient_in_time(struct hr_train_worker *self, uint64_t index, int64_t now_ps)
+{
+    const uint64_t step = self->worker.steps;
+    hr_train_worker_begin(self, index);
+    if (!hr_conditions_matter(&self->job->conditions))
+        return gradient(self, index);
+    if (hr_conditions_kill(self->job, self->worker.rank, step, now_ps))
+        return hr_conditions_die(self->job, self->worker.rank);
+    HR_TRY(stall(self, step));
+    const int64_t began = hr_clock_ns(), had = hr_clock_thread_ns();
+    HR_TRY(gradient(self, index));
+    return take_longer(self, step, began + self->slept_ns, hr_clock_thread_ns() - had);
+}
+
+static int64_t one_deadline_from_now(const struct hr_train_worker *self)
+{
+    return hr_clock_ns() + hr_inject_deadline_ps(&self->job->conditions.inject) / 1000;
+}
+
+struct hr_deadline hr_deadline_begin(struct hr_train_worker *self)
+{
+    return (struct hr_deadline){self, one_deadline_from_now(self)};
+}
+
+bool hr_deadline_has_passed(void *arg)
+{
+    struct hr_deadline *deadline = arg;
+    struct hr_train_worker *self = deadline->self;
+    const struct hr_atom32 *stop = &self->job->shared->dispenser->stop;
+    const bool passed = hr_clock_ns() >= deadline->until_ns;
+    if ((passed || hr_atom32_load_acquire(stop)) && /* partner: launcher.c */
+        hr_requests_are_taken(&self->worker))
+        return true;
+    if (passed)
+        deadline->until_ns = one_deadline_from_now(self);
+    self->waiter.alarm_ns = deadline->until_ns;
+    return false;
 }

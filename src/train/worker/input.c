@@ -57,23 +57,17 @@ void hr_input_fini(struct hr_input *input)
     input->plane = NULL;
 }
 
-struct hr_batch hr_input_share_of(const struct hr_train_job *job, size_t group_rank,
-                                  size_t group_size, const struct hr_batch *batch)
-{
-    if (!job->shared->strategy->shares_batch)
-        return *batch;
-    const size_t each = job->micro_shards ? job->micro_shards / group_size : 1,
-                 pieces = each * group_size;
-    const uint64_t begin = hr_split_begin(batch->count, pieces, each * group_rank);
-    const uint64_t end = hr_split_begin(batch->count, pieces, each * (group_rank + 1));
-    return (struct hr_batch){batch->epoch, batch->first + begin, end - begin};
-}
-
 struct hr_batch hr_input_share(const struct hr_train_job *job, size_t group_rank, size_t group_size,
                                uint64_t index)
 {
     const struct hr_batch batch = hr_batch_schedule_batch(&job->shared->schedule, index);
-    return hr_input_share_of(job, group_rank, group_size, &batch);
+    if (!job->shared->strategy->shares_batch)
+        return batch;
+    const size_t each = job->micro_shards ? job->micro_shards / group_size : 1,
+                 pieces = each * group_size;
+    const uint64_t begin = hr_split_begin(batch.count, pieces, each * group_rank);
+    const uint64_t end = hr_split_begin(batch.count, pieces, each * (group_rank + 1));
+    return (struct hr_batch){batch.epoch, batch.first + begin, end - begin};
 }
 
 struct hr_batch hr_input_part(const struct hr_batch *share, size_t parts, size_t i)

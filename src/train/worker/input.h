@@ -39,10 +39,8 @@ HR_CHECKED enum hr_status hr_input_init(struct hr_input *input, const struct hr_
                                         size_t max_samples);
 void hr_input_fini(struct hr_input *input);
 
-/* A worker's part of a batch: all of it, or the share that rank `group_rank` of `group_size` has of
- * a global batch. Shares differ by at most one sample, and may be empty. */
-struct hr_batch hr_input_share_of(const struct hr_train_job *job, size_t group_rank,
-                                  size_t group_size, const struct hr_batch *batch);
+/* A worker's part of batch `index`: all of it, or the share that rank `group_rank` of `group_size`
+ * has of a global batch. Shares differ by at most one sample, and may be empty. */
 struct hr_batch hr_input_share(const struct hr_train_job *job, size_t group_rank, size_t group_size,
                                uint64_t index);
 /* Part i of `parts` of a share; larger ones come first. */

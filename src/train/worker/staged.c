@@ -7,8 +7,8 @@
 
 #include "stages/remote.h"
 #include "strategy/shared.h"
-#include "worker/gradient.h"
 #include "worker/input.h"
+#include "worker/outcome.h"
 
 size_t hr_staged_rank(const struct hr_train_job *job, size_t worker, size_t k)
 {
@@ -142,8 +142,7 @@ void hr_staged_drain(struct hr_train_worker *self)
 /* A share's micro-batches are its parts. */
 struct loader {
     struct hr_train_worker *self;
-    const struct hr_batch *batch;
-    struct hr_batch share;             /* the worker's, of it */
+    const struct hr_batch *share;      /* the worker's */
     const struct hr_prefetched *ahead; /* the same, decoded; or NULL */
     size_t first;                      /* its part that is micro-batch 0 of this round */
 };
@@ -155,7 +154,7 @@ static uint64_t copy(const struct loader *loader, const struct hr_batch *piece, 
     const struct hr_train_job *job = loader->self->job;
     const struct hr_prefetched *ahead = loader->ahead;
     const size_t features = hr_shape_elems(job->dataset->shape);
-    const size_t from = piece->first - loader->share.first, count = piece->count;
+    const size_t from = piece->first - loader->share->first, count = piece->count;
     if (!count)
         return 0;
     memcpy(x, ahead->x + from * features, count * features * sizeof *x);
@@ -177,7 +176,8 @@ static uint64_t load(void *arg, size_t m, float *x, uint32_t *labels, uint32_t *
 {
     const struct loader *loader = arg;
     struct hr_account *account = &loader->self->worker.stats->account;
-    const struct hr_batch piece = hr_part_of(loader->self, loader->batch, loader->first + m);
+    const struct hr_batch piece =
+        hr_input_part(loader->share, loader->self->parts, loader->first + m);
     const enum hr_activity was = hr_account_turn(account, HR_LOAD);
     const uint64_t pass = (loader->ahead ? copy : decode)(loader, &piece, x, labels, numbers);
     hr_account_turn(account, was);
@@ -198,13 +198,6 @@ static const struct hr_prefetched *take_ahead(struct hr_train_worker *self, uint
     stats->prefetch_hits += ahead != NULL;
     stats->prefetch_misses += !ahead;
     return ahead;
-}
-
-/* A part's gradients are the batch's: with --overlap they are summed meanwhile. */
-static void final(void *arg, size_t offset)
-{
-    struct hr_train_worker *self = arg;
-    self->buffers->final(self, offset);
 }
 
 static struct hr_stage_context context_of(struct hr_train_worker *self)
@@ -246,7 +239,8 @@ static enum hr_status lead(struct hr_train_worker *self, const struct hr_stage_t
     const struct hr_stage_place place = hr_staged_place(job, worker, 0, self->buffers->bell);
     hr_stage_sit(stage, &place);
     struct hr_stage_context context = context_of(self);
-    context.final = hr_train_job_overlaps(job) && is_last ? final : NULL;
+    /* A part's gradients are the batch's: with --overlap they are summed meanwhile. */
+    context.final = hr_train_job_overlaps(job) && is_last ? hr_hand_over : NULL;
     context.arg = self;
     context.lives = &stage->at.step->lives;
     context.life = self->life;
@@ -268,23 +262,20 @@ void hr_staged_lose(const struct hr_train_job *job, size_t worker)
         hr_bell_ring(&job->shared->control->rank[hr_staged_rank(job, worker, k)].bell);
 }
 
-enum hr_status hr_staged_gradient(struct hr_train_worker *self, const struct hr_batch *batch,
-                                  uint64_t index, size_t *samples, struct hr_batch_result *result)
+enum hr_status hr_staged_gradient(struct hr_train_worker *self, const struct hr_batch *share,
+                                  uint64_t index, struct hr_batch_result *result)
 {
     const struct hr_train_job *job = self->job;
     const struct hr_worker *worker = &self->worker;
-    const struct hr_batch share =
-        hr_input_share_of(job, worker->group_rank, worker->group_size, batch);
     const size_t M = job->pipeline->options.shape.micro_batches;
     struct hr_stage_task task = {.weights = worker->weights,
                                  .grads = worker->grads,
-                                 .count = share.count,
+                                 .count = share->count,
                                  .index = index,
                                  .rounds = self->parts / M};
-    struct loader loader = {self, batch, share, take_ahead(self, index), 0};
+    struct loader loader = {self, share, take_ahead(self, index), 0};
     const struct hr_crew_replica replica = {
         accounts_of(self), self->versions.pipeline ? &self->versions : NULL, load, &loader};
-    *samples = share.count;
     for (; task.round < task.rounds; task.round++) {
         loader.first = task.round * M;
         if (job->serial)
@@ -470,15 +461,15 @@ static void count(struct hr_train_worker *self, const struct hr_stream_done *don
     self->at_the_start = false;
 }
 
-enum hr_status hr_streamed_put(struct hr_train_worker *self, const struct hr_task *task)
+enum hr_status hr_streamed_put(struct hr_train_worker *self, uint64_t index)
 {
     const struct hr_worker *worker = &self->worker;
     const struct hr_batch share =
-        hr_input_share(self->job, worker->group_rank, worker->group_size, task->index);
+        hr_input_share(self->job, worker->group_rank, worker->group_size, index);
     const struct hr_stage_task put = {.weights = worker->weights,
                                       .grads = worker->grads,
                                       .count = share.count,
-                                      .index = task->index,
+                                      .index = index,
                                       .rounds = 1};
     const struct hr_stage_context context = context_of(self);
     struct hr_stream_done done;

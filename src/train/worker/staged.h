@@ -35,11 +35,11 @@ HR_CHECKED enum hr_status hr_staged_start(struct hr_train_worker *self, size_t r
 void hr_staged_begin(struct hr_train_worker *self);
 void hr_staged_drain(struct hr_train_worker *self);
 
-/* The gradient of the worker's share of a batch, number `index`, into its grads, *samples out. It
- * waits for the other stages, unless one process runs all ranks. */
+/* The gradient of the worker's share of batch `index`, into its grads. It waits for the other
+ * stages, unless one process runs all ranks. */
 HR_CHECKED enum hr_status hr_staged_gradient(struct hr_train_worker *self,
-                                             const struct hr_batch *batch, uint64_t index,
-                                             size_t *samples, struct hr_batch_result *result);
+                                             const struct hr_batch *share, uint64_t index,
+                                             struct hr_batch_result *result);
 /* In virtual time: how long that gradient of the worker takes its stages, which are booked. Called
  * by one thread. HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_staged_compute_ps(const struct hr_train_job *job, size_t worker,
@@ -69,7 +69,7 @@ struct hr_streamed_stage hr_streamed_stage_of(const struct hr_train_job *job, si
 void hr_streamed_place(struct hr_streamed_stage *streamed, struct hr_stage_place *place);
 
 /* Begin the batch, and finish, and count, one before it where the pipeline is full. */
-HR_CHECKED enum hr_status hr_streamed_put(struct hr_train_worker *self, const struct hr_task *task);
+HR_CHECKED enum hr_status hr_streamed_put(struct hr_train_worker *self, uint64_t index);
 /* At a cut: finish those that are on their way. */
 HR_CHECKED enum hr_status hr_streamed_drain(struct hr_train_worker *self);
 

@@ -8,8 +8,7 @@
  *     hr_train_worker_evaluate, hr_train_worker_leave_cut
  *     hr_train_worker_stop
  *
- * A gradient's way: hr_train_worker_gradient (which samples, what is counted) -> gradient.h
- * (where a share is several pieces: piece by piece; load it, run the model).
+ * Its gradients, and the memory that it computes in, are gradient.c; worker.c has the rest.
  *
  * Threads: a worker's own; where one thread runs all ranks, after one another, but for
  *          gradients, which begin there and are computed beside it.
@@ -18,8 +17,8 @@
 #define HR_WORKER_WORKER_H
 
 #include "worker/compute_buffers.h"
-#include "worker/gradient.h"
 #include "worker/job.h"
+#include "worker/outcome.h"
 
 /* What an evaluation came to: the blocks' sums, added in the order of the blocks,
  * whoever computed them.
@@ -78,17 +77,19 @@ HR_CHECKED enum hr_status hr_train_worker_restart(struct hr_train_worker *self);
 
 /* Compute in these buffers from now on. */
 void hr_train_worker_borrow(struct hr_train_worker *self, struct hr_compute_buffers *buffers);
-
+/* Where the job has a pool of buffers: borrow some of it, and give them back. Else nothing.
+ * HR_E_ABORTED, HR_E_REVOKED, HR_E_TIMEOUT: nobody gave any back. */
+HR_CHECKED enum hr_status hr_train_worker_sit(struct hr_train_worker *self);
+void hr_train_worker_rise(struct hr_train_worker *self);
 /* Before it waits for others: those who wait for its buffers may go on (compute_buffers.h). */
 void hr_train_worker_pass(struct hr_train_worker *self);
 
 /* Before its gradient: what --inject does to its weights, and what of the run decides how it is
  * counted. A gradient reads nothing that others change. */
-void hr_train_worker_begin(struct hr_train_worker *self, const struct hr_task *task);
-/* Gradient of this worker's share of the task's batch; HR_E_DIVERGED when it or the loss is not
- * finite (gradient.h). */
-HR_CHECKED enum hr_status hr_train_worker_gradient(struct hr_train_worker *self,
-                                                   const struct hr_task *task);
+void hr_train_worker_begin(struct hr_train_worker *self, uint64_t index);
+/* Gradient of this worker's share of batch `index`; HR_E_DIVERGED when it or the loss is not
+ * finite (outcome.h). */
+HR_CHECKED enum hr_status hr_train_worker_gradient(struct hr_train_worker *self, uint64_t index);
 
 /* Before it arrives at a cut: finish the batches that are on their way, if any. */
 HR_CHECKED enum hr_status hr_train_worker_drain(struct hr_train_worker *self);
@@ -105,8 +106,8 @@ HR_CHECKED enum hr_status hr_train_worker_evaluate(struct hr_train_worker *self)
 
 /* hr_train_worker_begin and _gradient, with stalls, slowness and death of --inject and
  * --compute-time. now_ps: since the run began. HR_E_GONE: it dies. */
-HR_CHECKED enum hr_status hr_gradient_in_time(struct hr_train_worker *self,
-                                              const struct hr_task *task, int64_t now_ps);
+HR_CHECKED enum hr_status hr_gradient_in_time(struct hr_train_worker *self, uint64_t index,
+                                              int64_t now_ps);
 
 /* A part of its last push is unanswered (server/server_worker.h): when is it sent again? */
 struct hr_deadline {

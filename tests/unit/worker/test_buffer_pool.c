@@ -71,9 +71,9 @@ static void *visit(void *arg)
         const int inside = ++at->inside;
         if (inside > at->most)
             at->most = inside;
-        buffers->borrower = &at->turns[v->rank]; /* would another have it meanwhile? */
+        buffers->borrower = (void *)&at->turns[v->rank]; /* would another have it meanwhile? */
         sched_yield();
-        at->turns[v->rank] += buffers->borrower == &at->turns[v->rank] && waited >= 0;
+        at->turns[v->rank] += buffers->borrower == (void *)&at->turns[v->rank] && waited >= 0;
         at->inside--;
         hr_buffer_pool_give_back(at->pool, buffers);
     }

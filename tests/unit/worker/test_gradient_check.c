@@ -1,6 +1,6 @@
 /* Gradients are checked before they are handed over: wherever a NaN or an infinity stands, whatever
  * pieces it is handed over in. */
-#include "worker/gradient.h"
+#include "worker/outcome.h"
 
 #include <float.h>
 #include <math.h>
@@ -149,7 +149,7 @@ static void a_strategy_hears_of_finite_pieces_alone(void **state)
         grads[i] = NAN;
         hr_gradient_check_begin(&self.check, grads, PARAMS, SIZE_MAX);
         for (size_t piece = 0; piece < PIECES; piece++)
-            buffers.final(buffers.borrower, begin_of[piece]);
+            hr_hand_over(&self, begin_of[piece]);
         assert_int_equal(heard, piece_of(i));
         grads[i] = 0;
     }
