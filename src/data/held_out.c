@@ -6,7 +6,7 @@
 #include "base/size.h"
 #include "data/bytes.h"
 #include "data/hold_out.h"
-#include "data/sampler.h"
+#include "data/order.h"
 #include "data/tokens.h"
 
 /* An epoch that no training reaches, and not the one that draws test samples (table.c). */

@@ -6,7 +6,7 @@
 
 #include "base/size.h"
 #include "data/bytes.h"
-#include "data/sampler.h"
+#include "data/order.h"
 
 static const char group_of[] = "group:", fold_of[] = "fold:";
 

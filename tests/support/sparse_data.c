@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "data/sampler.h"
+#include "data/order.h"
 #include "optim/lr.h"
 #include "support/data_files.h"
 

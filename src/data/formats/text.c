@@ -15,7 +15,7 @@
 #include "base/file.h"
 #include "base/parse.h"
 #include "base/size.h"
-#include "data/sampler.h"
+#include "data/order.h"
 #include "formats/formats.h"
 #include "formats/text_folder.h"
 #include "formats/token_file.h"

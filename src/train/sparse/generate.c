@@ -22,7 +22,7 @@
 #include "base/memory.h"
 #include "base/philox.h"
 #include "base/size.h"
-#include "data/sampler.h"
+#include "data/order.h"
 #include "hogring/sparse.h"
 
 enum { GUIDE = 1 << 16, CHUNK_BYTES = 1 << 20, PAIR_BYTES = 24 };

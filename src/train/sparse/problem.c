@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/size.h"
-#include "data/sampler.h"
+#include "data/order.h"
 #include "hogring/sparse.h"
 #include "options/train_options.h"
 

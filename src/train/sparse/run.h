@@ -12,7 +12,7 @@
  *            tell       blocks, to who looks on
  *            evaluate   a checkpoint's weights on test rows generate   rows like RCV1's
  *            needs      what that memory is, beforehand
- *   Epoch    one permutation of the training rows (data/sampler.h), a function of (seed, epoch);
+ *   Epoch    one permutation of the training rows (data/order.h), a function of (seed, epoch);
  *            worker w of n has its positions [w/n, (w+1)/n), in blocks that are each taken once; a
  *            worker that is done helps others. At its end all are quiescent at a cut
  *            (session/cut.h), and evaluate together in blocks of a fixed size, so that the same

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/size.h"
-#include "data/sampler.h"
+#include "data/order.h"
 #include "sparse/hot.h"
 #include "sparse/run.h"
 

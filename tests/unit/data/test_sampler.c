@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/philox.h"
-#include "data/sampler.h"
+#include "data/order.h"
 #include "support/check.h"
 
 static const size_t counts[] = {1, 2, 3, 7, 64, 1000, 60000};

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/sampler.h"
+#include "data/order.h"
 #include "hogring/replay.h"
 #include "nn/model_text.h"
 #include "nn/part.h"
