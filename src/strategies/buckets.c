@@ -5,24 +5,16 @@
 
 enum { LOOK_NS = 20 * 1000 }; /* when to look again at a sum that rings another bell */
 
-/* Parts of a bucket are applied at their place in the whole. */
-static void apply_part(void *arg, size_t begin, size_t count, const float *sum)
-{
-    const struct hr_buckets *buckets = arg;
-    buckets->apply(buckets->arg, buckets->begin[buckets->nbegun - 1] + begin, count, sum);
-}
-
 static void begin_next(struct hr_buckets *buckets)
 {
-    const size_t i = buckets->nbegun++;
-    float *at = buckets->grads + buckets->begin[i];
-    const size_t end = i ? buckets->begin[i - 1] : buckets->params;
+    const size_t i = buckets->nbegun++, begin = buckets->begin[i];
+    const size_t count = (i ? buckets->begin[i - 1] : buckets->params) - begin;
+    float *at = buckets->grads + begin;
     if (buckets->apply)
-        hr_member_reduce_apply_start(buckets->member, at, end - buckets->begin[i], apply_part,
-                                     buckets);
+        hr_member_reduce_apply_start(buckets->member, at, begin, count, buckets->apply,
+                                     buckets->arg);
     else
-        hr_member_all_reduce_part_start(buckets->member, at, buckets->begin[i],
-                                        end - buckets->begin[i]);
+        hr_member_all_reduce_start(buckets->member, at, begin, count);
     buckets->open = true;
     if (!buckets->bell)
         buckets->bell = hr_member_bell(buckets->member);

@@ -255,11 +255,11 @@ static void begin(struct hr_compressed_sum *sum, unsigned phase, const struct pl
     else if (phase == FROM_OWNERS || phase == GATHER)
         hr_member_all_gather_start(member, packets + worker->group_rank * words, packets, words);
     else if (phase == LEFT)
-        hr_member_all_reduce_start(member, floats(place->packets), c->factors.p_floats);
+        hr_member_all_reduce_start(member, floats(place->packets), 0, c->factors.p_floats);
     else if (phase == RIGHT)
-        hr_member_all_reduce_start(member, floats(place->received), c->factors.q_floats);
+        hr_member_all_reduce_start(member, floats(place->received), 0, c->factors.q_floats);
     else if (phase == EXACT)
-        hr_member_all_reduce_start(member, place->exact, c->exact);
+        hr_member_all_reduce_start(member, place->exact, 0, c->exact);
     if (phase && !sum->bell)
         sum->bell = hr_member_bell(member);
 }

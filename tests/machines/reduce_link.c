@@ -80,7 +80,7 @@ static enum hr_status lay_out(void)
 static enum hr_status reduce(struct hr_member *member, int which, float *buffer, size_t count)
 {
     if (which == 0 || each > 1)
-        hr_member_all_reduce_start(&member[which], buffer, count);
+        hr_member_all_reduce_start(&member[which], buffer, 0, count);
     return hr_member_wait(&member[which]);
     MPI_Allreduce(MPI_IN_PLACE, buffer, (int)count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
     return HR_OK;

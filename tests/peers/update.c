@@ -77,10 +77,10 @@ static enum hr_status call(struct rank *me, enum side side)
     float *grads = c->grads[me->rank];
     me->step = hr_step_of(&c->optimizer, 0.02, 64 * c->nranks, ++me->updates[side]);
     if (side == FUSED) {
-        hr_member_reduce_apply_start(&me->member, grads, c->count, apply, me);
+        hr_member_reduce_apply_start(&me->member, grads, 0, c->count, apply, me);
         return hr_member_wait(&me->member);
     }
-    hr_member_all_reduce_start(&me->member, grads, c->count);
+    hr_member_all_reduce_start(&me->member, grads, 0, c->count);
     HR_TRY(hr_member_wait(&me->member));
     hr_step_update(&me->step, 0, c->count, c->weights[APART][me->rank], c->state[APART][me->rank],
                    grads);

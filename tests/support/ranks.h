@@ -81,7 +81,7 @@ bool no_children_left(void);
 static inline enum hr_status member_all_reduce(struct hr_member *member, float *buffer,
                                                size_t count)
 {
-    hr_member_all_reduce_start(member, buffer, count);
+    hr_member_all_reduce_start(member, buffer, 0, count);
     return hr_member_wait(member);
 }
 

@@ -287,13 +287,7 @@ bool hr_can_apply(const struct hr_group_options *options)
            !hr_hosts_are_many(&options->hosts);
 }
 
-void hr_member_all_reduce_start(struct hr_member *member, float *buffer, size_t count)
-{
-    hr_member_all_reduce_part_start(member, buffer, 0, count);
-}
-
-void hr_member_all_reduce_part_start(struct hr_member *member, float *buffer, size_t first,
-                                     size_t count)
+void hr_member_all_reduce_start(struct hr_member *member, float *buffer, size_t first, size_t count)
 {
     hr_member_start(member, &(struct hr_job){.operation = HR_OP_ALL_REDUCE,
                                              .in = buffer,
@@ -302,13 +296,14 @@ void hr_member_all_reduce_part_start(struct hr_member *member, float *buffer, si
                                              .first = first});
 }
 
-void hr_member_reduce_apply_start(struct hr_member *member, float *buffer, size_t count,
-                                  hr_apply_fn apply, void *arg)
+void hr_member_reduce_apply_start(struct hr_member *member, float *buffer, size_t first,
+                                  size_t count, hr_apply_fn apply, void *arg)
 {
     HR_ASSERT(hr_can_apply(&member->options));
     hr_member_start(member, &(struct hr_job){.operation = HR_OP_REDUCE_APPLY,
                                              .in = buffer,
                                              .count = count,
+                                             .first = first,
                                              .apply = apply,
                                              .apply_arg = arg});
 }

@@ -3,7 +3,7 @@
  *     size_t bytes = hr_group_bytes(&options);             sizes first, before memory is taken
  *     hr_group_init(memory, &options);                     once, before the ranks start
  *     hr_member_init(&member, &options, &place, rank);     in each rank: its private view
- *     hr_member_all_reduce_start(&member, buffer, count);
+ *     hr_member_all_reduce_start(&member, buffer, 0, count);
  *     hr_member_wait(&member);
  *     hr_member_fini(&member);
  *
@@ -52,16 +52,14 @@ HR_CHECKED enum hr_status hr_member_finish(struct hr_member *member);
 HR_CHECKED enum hr_status hr_member_wait(struct hr_member *member);
 
 /* For training: buffer (count) on every rank becomes the sum over ranks. Nobody may touch its
- * buffer between start and finish. */
-void hr_member_all_reduce_start(struct hr_member *member, float *buffer, size_t count);
-/* Elements [first, first + count) of a whole that buffer points into: sums of its parts have the
- * bits of one sum of the whole. */
-void hr_member_all_reduce_part_start(struct hr_member *member, float *buffer, size_t first,
-                                     size_t count);
+ * buffer between start and finish. It is elements [first, first + count) of a whole: sums of its
+ * parts have the bits of one sum of the whole. */
+void hr_member_all_reduce_start(struct hr_member *member, float *buffer, size_t first,
+                                size_t count);
 /* The same sum, but handed to apply(arg, ...) in parts instead of stored (see hr_apply_fn): the
  * optimizer, fused with the reduction. Only where the group's algorithm can (hr_can_apply). */
-void hr_member_reduce_apply_start(struct hr_member *member, float *buffer, size_t count,
-                                  hr_apply_fn apply, void *arg);
+void hr_member_reduce_apply_start(struct hr_member *member, float *buffer, size_t first,
+                                  size_t count, hr_apply_fn apply, void *arg);
 bool hr_can_apply(const struct hr_group_options *options);
 
 HR_CHECKED enum hr_status hr_member_barrier(struct hr_member *member);

@@ -407,7 +407,7 @@ static void sum_and_apply(struct hr_local_group *local, const struct hr_job *job
         for (size_t r = 0; r < local->options.nranks; r++)
             local->in[r] = (const float *)local->place[r].in + begin;
         hr_element_tree(job->kind, &out, 1, local->in, local->options.nranks, count);
-        job->apply(job->apply_arg, begin, count, sum);
+        job->apply(job->apply_arg, job->first + begin, count, sum);
     }
 }
 

@@ -69,7 +69,7 @@ static void reduce_range(const struct hr_barrier_view *a, size_t begin, size_t e
     }
     out[0] = sum;
     hr_element_tree(a->kind, out, 1, in, a->nranks, end - begin);
-    a->apply(a->apply_arg, begin, end - begin, sum);
+    a->apply(a->apply_arg, a->first + begin, end - begin, sum);
 }
 
 static size_t block_elems(const struct hr_barrier_view *a)
@@ -201,6 +201,7 @@ static void start(struct hr_member *member)
     struct hr_barrier_view *barrier = &member->barrier;
     barrier->kind = job->kind;
     barrier->count = job->operation == HR_OP_BARRIER ? 0 : job->count;
+    barrier->first = job->first;
     barrier->apply = job->apply;
     barrier->apply_arg = job->apply_arg;
     if (job->operation != HR_OP_BARRIER)

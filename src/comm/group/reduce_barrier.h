@@ -49,7 +49,7 @@ struct hr_reduce_barrier {
 size_t hr_reduce_barrier_bytes(size_t nranks);
 
 /* What becomes of a sum where it is made, instead of being stored in everybody's buffer.
- *   sum  (count) of elements [begin, begin + count); private to the call
+ *   sum  (count) of elements [begin, begin + count) of the whole; private to the call
  * Each element is handed over exactly once, by whichever rank sums it, in no particular order and
  * by several ranks at a time. When the barrier is over everybody sees what was done. */
 typedef void (*hr_apply_fn)(void *arg, size_t begin, size_t count, const float *sum);
@@ -77,6 +77,7 @@ struct hr_barrier_view {
     uint32_t helpers; /* when crowded: how many to wake for a large sum */
     uint64_t number;  /* of the barrier this rank is in, or was in last */
     struct hr_kind kind;
+    size_t first;      /* of the whole, where only a part is reduced */
     size_t count;      /* elements to reduce; 0: a barrier */
     hr_apply_fn apply; /* of this barrier; NULL: the sum is stored in all buffers */
     void *apply_arg;

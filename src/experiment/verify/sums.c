@@ -205,8 +205,8 @@ static enum hr_status check_sum(const struct play *play, const struct sum *sum, 
 static enum hr_status all_reduce_parts(struct hr_group *group, const struct sum *sum, float *buffer)
 {
     for (size_t p = 0; p < sum->parts; p++) {
-        hr_member_all_reduce_part_start(&group->member, buffer + sum->cut[p], sum->cut[p],
-                                        sum->cut[p + 1] - sum->cut[p]);
+        hr_member_all_reduce_start(&group->member, buffer + sum->cut[p], sum->cut[p],
+                                   sum->cut[p + 1] - sum->cut[p]);
         HR_TRY(hr_member_wait(&group->member));
     }
     return HR_OK;

@@ -59,8 +59,8 @@ static inline void reduce_all(struct party *party, size_t first, size_t at, size
     const size_t n = party->options.nranks;
     for (size_t k = 0; k < n; k++) {
         struct hr_member *member = &party->member[(first + k) % n];
-        hr_member_all_reduce_part_start(member, party->buffer[(first + k) % n] + at, party->first,
-                                        count);
+        hr_member_all_reduce_start(member, party->buffer[(first + k) % n] + at, party->first,
+                                   count);
         assert_int_equal(hr_member_test(member), k + 1 == n);
     }
     for (size_t r = 0; r < n; r++) {

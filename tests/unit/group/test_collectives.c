@@ -312,7 +312,7 @@ static void play(struct table *table, size_t operations, size_t count)
             continue;
         if (!busy[r]) {
             fill(me, done[r], count);
-            hr_member_all_reduce_start(&me->member, buffer_of(me), count);
+            hr_member_all_reduce_start(&me->member, buffer_of(me), 0, count);
             busy[r] = true;
         } else if (hr_member_test(&me->member)) {
             CHECK_OK(hr_member_finish(&me->member));

@@ -26,7 +26,7 @@ static void a_fused_sum_is_a_stored_one_and_an_update(void **state)
                COUNT);
     for (size_t r = 0; r < N; r++) {
         fill(party.buffer[r], r, COUNT);
-        hr_member_reduce_apply_start(&party.member[r], party.buffer[r], COUNT, apply, &fused);
+        hr_member_reduce_apply_start(&party.member[r], party.buffer[r], 0, COUNT, apply, &fused);
     }
     for (size_t r = 0; r < N; r++)
         assert_true(hr_member_test(&party.member[r]));
@@ -83,12 +83,12 @@ static void ranks_that_call_different_sums_are_all_told_both(void **state)
         party_open(&party, &options, 100);
         struct hr_member *m = party.member;
         reduce_all(&party, 0, 0, 100);
-        hr_member_all_reduce_start(&m[1], party.buffer[1], 100);
+        hr_member_all_reduce_start(&m[1], party.buffer[1], 0, 100);
         assert_false(hr_member_test(&m[1]));
         if (other_kind)
-            hr_member_reduce_apply_start(&m[2], party.buffer[2], 100, apply, NULL);
+            hr_member_reduce_apply_start(&m[2], party.buffer[2], 0, 100, apply, NULL);
         else
-            hr_member_all_reduce_start(&m[2], party.buffer[2], 99);
+            hr_member_all_reduce_start(&m[2], party.buffer[2], 0, 99);
         CHECK_FAILS(hr_member_wait(&m[2]), HR_E_MISMATCH);
         CHECK_MESSAGE("rank 2 called ");
         CHECK_MESSAGE(other_kind ? "reduce_apply number 2 of 100"
@@ -98,7 +98,7 @@ static void ranks_that_call_different_sums_are_all_told_both(void **state)
         CHECK_FAILS(hr_member_finish(&m[1]), HR_E_MISMATCH);
         CHECK_MESSAGE(
             "rank 1 called all_reduce direct number 2 of 100 float32 sum; rank 2 called ");
-        hr_member_all_reduce_start(&m[0], party.buffer[0], 100); /* the last, and it is told */
+        hr_member_all_reduce_start(&m[0], party.buffer[0], 0, 100); /* the last, and it is told */
         CHECK_FAILS(hr_member_wait(&m[0]), HR_E_MISMATCH);
         party_close(&party);
     }
@@ -122,10 +122,10 @@ static void a_sum_is_seen_when_the_driver_releases_it(void **state)
     party_open(&party, &(struct hr_group_options){.nranks = 2, .algorithm = &hr_allreduce_auto}, 8);
     struct hr_member *m = party.member;
     hr_local_group_on_sum(party.local, summed, &party);
-    hr_member_all_reduce_start(&m[1], party.buffer[1], 8);
+    hr_member_all_reduce_start(&m[1], party.buffer[1], 0, 8);
     hr_local_group_release(party.local); /* too early: nothing has been summed */
     assert_int_equal(party.told, 0);
-    hr_member_all_reduce_start(&m[0], party.buffer[0], 8);
+    hr_member_all_reduce_start(&m[0], party.buffer[0], 0, 8);
     assert_int_equal(party.told, 1);
     assert_int_equal(party.last.bytes, 8 * sizeof(float));
     assert_int_equal(party.last.last_rank, 0);
@@ -195,7 +195,7 @@ static void play_rank(struct party *party, size_t rank, uint64_t *finished)
     }
     for (size_t i = 0; i < 50; i++)
         party->buffer[rank][i] = (float)(rank + *finished + 1);
-    hr_member_all_reduce_start(member, party->buffer[rank], (*finished + 1) % 50);
+    hr_member_all_reduce_start(member, party->buffer[rank], 0, (*finished + 1) % 50);
 }
 
 static void ranks_run_ahead_into_the_next_sum_in_any_order(void **state)

@@ -21,7 +21,7 @@ static void reduce(struct hr_local_group *local, size_t n, struct outcome *out)
         for (size_t i = 0; i < FLOATS; i++)
             buffer[r][i] = 1.0f / (float)(1 + 7 * r + i);
         hr_member_init_local(&member[r], local, r);
-        hr_member_all_reduce_part_start(&member[r], buffer[r], 0, FLOATS);
+        hr_member_all_reduce_start(&member[r], buffer[r], 0, FLOATS);
         assert_int_equal(hr_member_test(&member[r]), r + 1 == n);
     }
     for (size_t r = 0; r < n; r++) {
@@ -40,7 +40,7 @@ static void leave_in_the_middle(struct hr_local_group *local)
     static float buffer[FLOATS];
     struct hr_member member;
     hr_member_init_local(&member, local, 0);
-    hr_member_all_reduce_part_start(&member, buffer, 0, FLOATS);
+    hr_member_all_reduce_start(&member, buffer, 0, FLOATS);
     hr_member_fini(&member);
 }
 

@@ -44,8 +44,8 @@ static enum hr_status sum_parts(struct rank *me)
     const struct cuts *of = me->ranks->arg;
     fill(me->floats, me->rank);
     for (size_t p = of->n; p-- > 0;) { /* from the last on, as backward goes */
-        hr_member_all_reduce_part_start(&me->member, me->floats + of->begin[p], of->begin[p],
-                                        part_count(of, p));
+        hr_member_all_reduce_start(&me->member, me->floats + of->begin[p], of->begin[p],
+                                   part_count(of, p));
         HR_TRY(hr_member_wait(&me->member));
     }
     return HR_OK;
@@ -100,8 +100,8 @@ static void sum_in_local_group(const struct hr_algorithm *algorithm, size_t n,
     }
     for (size_t p = 0; p < of->n; p++) {
         for (size_t r = 0; r < n; r++)
-            hr_member_all_reduce_part_start(&member[r], buffer[r] + of->begin[p], of->begin[p],
-                                            part_count(of, p));
+            hr_member_all_reduce_start(&member[r], buffer[r] + of->begin[p], of->begin[p],
+                                       part_count(of, p));
         for (size_t r = 0; r < n; r++) {
             assert_true(hr_member_test(&member[r]));
             CHECK_OK(hr_member_finish(&member[r]));
