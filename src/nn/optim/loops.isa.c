@@ -1,5 +1,4 @@
 /* The loops that all rules share, compiled once for each instruction set (base/isa.h). */
-#include "optim/loops.h"
 #include "optim/rules.h"
 
 static inline float statistic_element(float w, float g, const struct hr_step *step)

@@ -1,6 +1,6 @@
 /* Norms over blocks: their bits depend on the values alone. */
 #include "base/size.h"
-#include "optim/loops.h"
+#include "optim/rules.h"
 
 size_t hr_norm_block_end(const struct hr_param_segment *segment, size_t at)
 {

@@ -7,7 +7,7 @@
 #include "base/size.h"
 #include "base/text.h"
 #include "base/vec.h"
-#include "optim/loops.h"
+#include "optim/rules.h"
 
 const struct hr_rule *hr_rule_at(size_t i)
 {

@@ -41,6 +41,19 @@ size_t hr_norm_block_end(const struct hr_param_segment *segment, size_t at);
 double hr_norm_block_squares(const float *x, size_t count);
 double hr_norm_squares(const float *x, const struct hr_param_segment *segment);
 
+/* What all rules share: each instruction set's copy of loops.isa.c. */
+struct hr_optimizer_table {
+    hr_update_fn statistic;
+    /* Sum of the squares of x (count), count <= HR_NORM_BLOCK: eight partial sums, element i to
+     * sum i % 8, then folded in halves. */
+    double (*sum_squares)(const float *x, size_t count);
+    /* out (count) = g + factor g g (now - read) */
+    void (*compensate)(float *out, const float *g, const struct hr_drift *drift, float factor,
+                       size_t count);
+};
+
+HR_ISA_KERNELS(hr_optimizer_table)
+
 static inline void hr_adam_moments(float d, float *m, float *v, const struct hr_step *step)
 {
     *m = step->beta1 * *m + step->rest1 * d;

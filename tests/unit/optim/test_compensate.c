@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/philox.h"
-#include "optim/loops.h"
+#include "optim/rules.h"
 #include "support/check.h"
 
 enum { PARAMS = 1200, SAMPLES = 33 };

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "optim/loops.h"
 #include "optim/rules.h"
 #include "unit/optim/some_optimizer.h"
 
