@@ -444,6 +444,12 @@ const float *hr_model_forward(const struct hr_model *model, struct hr_workspace 
     return forward(workspace, params, B, training);
 }
 
+struct hr_batch_result hr_workspace_loss(struct hr_workspace *workspace, size_t B, bool wanted)
+{
+    return hr_loss(&workspace->model->loss, B, hr_workspace_outputs(workspace),
+                   workspace->batch->labels, wanted ? hr_workspace_output_grads(workspace) : NULL);
+}
+
 void hr_model_backward(const struct hr_model *model, struct hr_workspace *workspace,
                        const float *params, size_t B, float *grads)
 {

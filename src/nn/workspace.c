@@ -325,12 +325,6 @@ float *hr_workspace_output_grads(struct hr_workspace *workspace)
     return workspace->batch->slots[workspace->model->part.dy_slot];
 }
 
-struct hr_batch_result hr_workspace_loss(struct hr_workspace *workspace, size_t B, bool wanted)
-{
-    return hr_loss(&workspace->model->loss, B, hr_workspace_outputs(workspace),
-                   workspace->batch->labels, wanted ? hr_workspace_output_grads(workspace) : NULL);
-}
-
 void hr_workspace_answers(const struct hr_workspace *workspace, size_t B, uint32_t *answers)
 {
     hr_loss_answers(&workspace->model->loss, B, hr_workspace_outputs(workspace), answers);

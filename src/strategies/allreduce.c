@@ -135,40 +135,21 @@ static enum hr_status update_alone(struct hr_rank *rank)
     return HR_OK;
 }
 
-/* Elements that a bucket has at least. */
-struct setup {
-    size_t least;
-};
-
-static enum hr_status prepare(struct hr_shared_state *shared)
-{
-    HR_TRY(hr_setup_take(shared, sizeof(struct setup)));
-    return hr_overlap_least(shared, &((struct setup *)shared->setup)->least);
-}
+/* --- workers together --- */
 
 static enum hr_status start(struct hr_worker *worker)
 {
     struct hr_shared_state *shared = worker->shared;
-    own_of(worker)->buckets = (struct hr_buckets){
+    struct hr_buckets *buckets = &own_of(worker)->buckets;
+    *buckets = (struct hr_buckets){
         .member = &worker->member,
         .grads = worker->grads,
         .params = shared->params,
-        .least = ((const struct setup *)shared->setup)->least,
         .apply = is_fused(shared) ? apply : NULL,
         .arg = worker,
     };
-    return hr_compressed_sum_begin(&own_of(worker)->buckets.compressed, worker, shared->own);
-}
-
-/* Apart: update this worker's replica. */
-static void update_replica(struct hr_worker *worker)
-{
-    const enum hr_activity was = hr_account_turn(&worker->stats->account, HR_COMPUTE);
-    hr_step_measure(&own_of(worker)->step, worker->weights, worker->state, worker->grads,
-                    worker->ratio);
-    hr_step_update(&own_of(worker)->step, 0, worker->shared->params, worker->weights, worker->state,
-                   worker->grads);
-    hr_account_turn(&worker->stats->account, was);
+    HR_TRY(hr_overlap_least(shared, &buckets->least));
+    return hr_compressed_sum_begin(&buckets->compressed, worker, shared->own);
 }
 
 /* Prepare the update before the batch is computed: its first bucket may be summed and applied
@@ -191,8 +172,8 @@ static enum hr_status update_together(struct hr_rank *rank, uint64_t index)
 {
     struct hr_worker *worker = rank->worker;
     HR_TRY(hr_buckets_sum(rank, &own_of(worker)->buckets, index));
-    if (!is_fused(worker->shared))
-        update_replica(worker);
+    if (!is_fused(worker->shared)) /* apart */
+        hr_step_replica(worker, &own_of(worker)->step);
     return HR_OK;
 }
 
@@ -220,7 +201,6 @@ const struct hr_strategy hr_strategy_allreduce = {
     .rows = {.one_state = is_fused},
     .synchronous = true,
     .shares_batch = true,
-    .prepare = prepare,
     .bytes = bytes,
     .worker_own = sizeof(struct own),
     .start = start,

@@ -8,7 +8,7 @@
 #ifndef HR_STRATEGIES_PERIOD_H
 #define HR_STRATEGIES_PERIOD_H
 
-#include "strategy/shared.h"
+#include "strategy/rank.h"
 
 struct hr_period {
     uint64_t due;  /* the period in hand, if any, lasts until this index (0: all have met), */

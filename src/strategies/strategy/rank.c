@@ -3,6 +3,21 @@
 #include "shm/control.h"
 #include "strategy/shared.h"
 
+bool hr_next_batch(struct hr_worker *worker, uint64_t meet, uint64_t *index)
+{
+    struct hr_dispenser *dispenser = worker->shared->dispenser;
+    const uint64_t stop_at = hr_atom64_load_acquire(&dispenser->stop_at); /* partner: below */
+    if (worker->index >= worker->cut || worker->index >= stop_at)
+        return false;
+    /* Partner: the load above, in every worker, after the sum before `meet`: that sum needs what
+     * this worker offers after this store, so a worker that has the sum sees the store. */
+    if (worker->group_rank == 0 && stop_at == UINT64_MAX &&
+        hr_shared_quiesces(worker->shared, meet))
+        hr_atom64_store_release(&dispenser->stop_at, meet);
+    *index = worker->index++;
+    return true;
+}
+
 static enum hr_status stand(struct hr_rank *rank, enum hr_stand where, hr_ready_fn ready, void *arg)
 {
     rank->where = where;

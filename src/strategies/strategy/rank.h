@@ -8,9 +8,10 @@
  *     HR_TRY(hr_rank_come_to_cut(rank, index));       then tell the owners
  *     return hr_rank_await_cut(rank, ready, arg);     they have exported
  *
- * How it waits is its driver's: in real time it parks (drive/drive_threads.c); where one process
- * runs all ranks others go on meanwhile (serial/serial.c), and at each of these calls, too, even
- * if nothing has to be waited for: so what follows may come before or after acts of others.
+ * A gradient is worker/gradient.c's. How it waits is its driver's: in real time it parks
+ * (drive/drive_threads.c); where one process runs all ranks others go on meanwhile
+ * (serial/serial.h), and at each of these calls, too, even if nothing has to be waited for: so what
+ * follows may come before or after acts of others.
  *
  * Failing:   each may return HR_E_REVOKED, HR_E_ABORTED, HR_E_TIMEOUT: a span passes it on. Where
  *            one thread runs all ranks, a span may also end at any of these calls, and nothing is
@@ -58,6 +59,12 @@ struct hr_rank {
     hr_ready_fn ready; /* what it waits for there; NULL: nothing */
     void *arg;
 };
+
+/* For synchronous strategies: *index: of the worker's next batch; false: a cut comes first. Worker
+ * 0 turns a request to stop into an index here; the others learn it with what comes: no worker
+ * begins index `meet` (above this worker's) before it has received something that worker 0 sent
+ * after this call. */
+bool hr_next_batch(struct hr_worker *worker, uint64_t meet, uint64_t *index);
 
 /* A strategy's span; then it has arrived. HR_E_REVOKED: all are revoked. */
 HR_CHECKED enum hr_status hr_rank_span(struct hr_rank *rank);

@@ -46,21 +46,6 @@ enum hr_status hr_ahead_list(const struct hr_shared_state *shared, const struct 
 
 const char hr_order_of_arrival[] = "as gradients arrive";
 
-bool hr_next_batch(struct hr_worker *worker, uint64_t meet, uint64_t *index)
-{
-    struct hr_dispenser *dispenser = worker->shared->dispenser;
-    const uint64_t stop_at = hr_atom64_load_acquire(&dispenser->stop_at); /* partner: below */
-    if (worker->index >= worker->cut || worker->index >= stop_at)
-        return false;
-    /* Partner: the load above, in every worker, after the sum before `meet`: that sum needs what
-     * this worker offers after this store, so a worker that has the sum sees the store. */
-    if (worker->group_rank == 0 && stop_at == UINT64_MAX &&
-        hr_shared_quiesces(worker->shared, meet))
-        hr_atom64_store_release(&dispenser->stop_at, meet);
-    *index = worker->index++;
-    return true;
-}
-
 void hr_active_fill(const struct hr_shared_state *shared)
 {
     struct hr_active *active = shared->active;
@@ -177,14 +162,18 @@ struct hr_step hr_step_stale(const struct hr_shared_state *shared, uint64_t inde
     return hr_step_of(&shared->optimizer, lr / slower, samples, number);
 }
 
+void hr_step_replica(struct hr_worker *worker, struct hr_step *step)
+{
+    const enum hr_activity was = hr_account_turn(&worker->stats->account, HR_COMPUTE);
+    hr_step_measure(step, worker->weights, worker->state, worker->grads, worker->ratio);
+    hr_step_update(step, 0, worker->shared->params, worker->weights, worker->state, worker->grads);
+    hr_account_turn(&worker->stats->account, was);
+}
+
 void hr_update_replica(struct hr_worker *worker, uint64_t index)
 {
-    const struct hr_shared_state *shared = worker->shared;
-    const enum hr_activity was = hr_account_turn(&worker->stats->account, HR_COMPUTE);
-    struct hr_step step = hr_step_for(shared, index, worker->samples, ++worker->applied);
-    hr_step_measure(&step, worker->weights, worker->state, worker->grads, worker->ratio);
-    hr_step_update(&step, 0, shared->params, worker->weights, worker->state, worker->grads);
-    hr_account_turn(&worker->stats->account, was);
+    struct hr_step step = hr_step_for(worker->shared, index, worker->samples, ++worker->applied);
+    hr_step_replica(worker, &step);
 }
 
 bool hr_always_ready(void *worker)

@@ -1,4 +1,4 @@
-/* shared.h - common parts of strategies: which index comes next, updates, messages.
+/* shared.h - common parts of strategies: updates, messages, gradients in pieces.
  *
  * Threads: a worker's or shard's own, as in strategy.h.
  */
@@ -15,12 +15,6 @@
 
 struct hr_model;
 struct hr_model_final;
-
-/* For synchronous strategies: *index: of the worker's next batch; false: a cut comes first. Worker
- * 0 turns a request to stop into an index here; the others learn it with what comes: no worker
- * begins index `meet` (above this worker's) before it has received something that worker 0 sent
- * after this call. */
-bool hr_next_batch(struct hr_worker *worker, uint64_t meet, uint64_t *index);
 
 /* The update of batch `index` with a gradient that is the sum over `samples` samples, the
  * `number`th (from 1) of its state. */
@@ -81,7 +75,9 @@ size_t hr_slice_begin(const struct hr_shared_state *shared, size_t server);
 /* The options of the group of the active workers. */
 struct hr_group_options hr_group_of_active(const struct hr_shared_state *shared);
 
-/* Update this worker's weights and private state with its gradient of batch `index`. */
+/* Make this update of this worker's weights and private state, with what its grads are. */
+void hr_step_replica(struct hr_worker *worker, struct hr_step *step);
+/* The same with its own gradient of batch `index`. */
 void hr_update_replica(struct hr_worker *worker, uint64_t index);
 
 /* For strategies without owners: nothing to send, and always ready. */
