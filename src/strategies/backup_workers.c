@@ -398,9 +398,6 @@ const struct hr_strategy hr_strategy_backup_workers = {
     .leave = hr_server_leave,
     .span = span,
     .pause = backup_pause,
-    .shard_start = hr_shard_start,
-    .shard_stop = hr_shard_stop,
     .enabled = backup_enabled,
     .take = backup_take,
-    .over = hr_shard_over,
 };

@@ -265,10 +265,7 @@ const struct hr_strategy hr_strategy_elastic_averaging = {
     .start = hr_server_start,
     .leave = hr_server_leave,
     .span = span,
-    .shard_start = hr_shard_start,
-    .shard_stop = hr_shard_stop,
     .enabled = hr_shard_enabled,
     .take = take,
-    .over = hr_shard_over,
     .pause = pause_all,
 };

@@ -419,9 +419,8 @@ static enum hr_status span(struct hr_rank *rank)
 }
 
 #define SERVER_FUNCTIONS                                                                           \
-    .start = hr_server_start, .leave = hr_server_leave, .shard_start = hr_shard_start,             \
-    .shard_stop = hr_shard_stop, .enabled = hr_shard_enabled, .take = hr_shard_take,               \
-    .over = hr_shard_over
+    .start = hr_server_start, .leave = hr_server_leave, .enabled = hr_shard_enabled,               \
+    .take = hr_shard_take
 #define SERVER_MEMORY .bytes = hr_server_bytes, .init = hr_server_init, .pause = hr_server_pause
 
 #define PS_SYNC                                                                                    \

@@ -77,7 +77,7 @@ static void start_ranks(struct script *script)
     for (size_t w = 0; w < shared->workers; w++)
         start_worker(script, w);
     for (size_t s = 0; s < shared->servers; s++)
-        CHECK_OK(shared->strategy->shard_start(&script->shard[s], shared, s));
+        CHECK_OK(hr_shard_start(&script->shard[s], shared, s));
 }
 
 static struct hr_optimizer cut_into_keys(struct script *script, const struct script_plan *plan)
@@ -154,13 +154,12 @@ void script_open(struct script *script, const struct hr_strategy *strategy, stru
 
 void script_close(struct script *script)
 {
-    const struct hr_strategy *strategy = script->shared.strategy;
     hr_fibres_close(script->fibres);
     for (size_t w = 0; w < script->shared.workers; w++)
         if (!script->gone[w])
             hr_worker_stop(&script->worker[w]);
     for (size_t s = 0; s < script->shared.servers; s++)
-        strategy->shard_stop(&script->shard[s]);
+        hr_shard_stop(&script->shard[s]);
     hr_strategy_forget(&script->shared);
     hr_compression_fini(&script->compression);
     free(script->arena);

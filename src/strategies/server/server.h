@@ -234,9 +234,10 @@ void hr_server_push_sum(struct hr_worker *worker, uint64_t index, size_t samples
 /* The shard's half (server_shard.c). */
 enum hr_status hr_shard_start(struct hr_shard *shard, struct hr_shared_state *shared,
                               size_t number);
-void hr_shard_stop(struct hr_shard *shard);
+void hr_shard_stop(struct hr_shard *shard); /* harmless on a zeroed one */
 void hr_shard_enabled(struct hr_shard *shard, unsigned char *enabled);
 void hr_shard_take(struct hr_shard *shard, size_t worker);
+/* Is nobody left to be served? Where all are gone, one may come back. */
 bool hr_shard_over(const struct hr_shard *shard);
 /* What it is made of. Take a worker's oldest message, and note it in shard->taken. */
 struct hr_message hr_shard_next(struct hr_shard *shard, size_t worker);

@@ -464,7 +464,6 @@ static size_t silent_at_the_end(const struct hr_shard *shard)
     return n;
 }
 
-/* Where all are gone, one may come back. */
 bool hr_shard_over(const struct hr_shard *shard)
 {
     const size_t silent = silent_at_the_end(shard);

@@ -191,14 +191,10 @@ struct hr_strategy {
      * (Owners take it: HR_GONE.) NULL: nothing has to be done. */
     void (*lost)(struct hr_shared_state *shared, size_t worker);
 
-    /* Owner: shared->servers shards. NULL when there are none. */
-    enum hr_status (*shard_start)(struct hr_shard *shard, struct hr_shared_state *shared,
-                                  size_t number);
-    void (*shard_stop)(struct hr_shard *shard); /* harmless on a zeroed one */
-    /* enabled[w]  in: ask about worker w; out: may its oldest message be taken now */
+    /* Owner: shared->servers shards (server/server.h). NULL when there are none.
+     * enabled[w]  in: ask about worker w; out: may its oldest message be taken now */
     void (*enabled)(struct hr_shard *shard, unsigned char *enabled);
     void (*take)(struct hr_shard *shard, size_t input);
-    bool (*over)(const struct hr_shard *shard);
 };
 
 /* --- what follows from rows, and from what a batch is --- */

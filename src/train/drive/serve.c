@@ -89,7 +89,7 @@ bool hr_serve_then_look(void *arg)
 static bool has_input_or_is_over(void *arg)
 {
     const struct hr_server *server = arg;
-    return server_has_input(arg) || server->shard.shared->strategy->over(&server->shard);
+    return server_has_input(arg) || hr_shard_over(&server->shard);
 }
 
 /* Wait for an input, and take it, or for the end. */
@@ -102,7 +102,7 @@ static enum hr_status take_next(struct hr_server *server)
     const int64_t since = measures ? hr_clock_ns() : 0;
     HR_TRY(hr_wait_until(&server->waiter, &shared->control->rank[rank].bell, has_input_or_is_over,
                          server, "the workers"));
-    if (shared->strategy->over(&server->shard))
+    if (hr_shard_over(&server->shard))
         return HR_OK;
     if (hr_conditions_kill_server(drive->job, server->shard.number, server->taken++,
                                   hr_launcher_ps(drive->launcher)))
@@ -119,8 +119,8 @@ enum hr_status hr_server_restart(struct hr_server *server)
     struct hr_account *account = server->shard.account;
     hr_quiesce_open(&server->quiesce, shared->control, &server->waiter,
                     hr_shard_rank(shared, server->shard.number)); /* where its worker has rested */
-    shared->strategy->shard_stop(&server->shard);
-    HR_TRY(shared->strategy->shard_start(&server->shard, shared, server->shard.number));
+    hr_shard_stop(&server->shard);
+    HR_TRY(hr_shard_start(&server->shard, shared, server->shard.number));
     server->shard.account = account;
     return HR_OK;
 }
@@ -136,7 +136,7 @@ enum hr_status hr_serve(struct hr_server *server)
 {
     const struct hr_shared_state *shared = server->shard.shared;
     const size_t rank = hr_shard_rank(shared, server->shard.number);
-    while (!shared->strategy->over(&server->shard)) {
+    while (!hr_shard_over(&server->shard)) {
         enum hr_status status = take_next(server);
         if (status == HR_E_REVOKED)
             status = server_quiesce(server);
@@ -157,13 +157,13 @@ enum hr_status hr_server_open(struct hr_server *server, const struct hr_drive *d
         server->shard = (struct hr_shard){.shared = shared, .number = shard};
         return HR_OK;
     }
-    return shared->strategy->shard_start(&server->shard, shared, shard);
+    return hr_shard_start(&server->shard, shared, shard);
 }
 
 void hr_server_close(struct hr_server *server)
 {
     if (server->shard.shared)
-        server->shard.shared->strategy->shard_stop(&server->shard);
+        hr_shard_stop(&server->shard);
 }
 
 enum { HELD = 1, WANTED = 2, TURN = 4 };
@@ -322,7 +322,7 @@ static bool serve(struct lent *lent, size_t whose, struct hr_account *account, u
         took |= drain(server, whose);
         server->shard.account = NULL;
         memcpy(others, server->enabled, shared->workers);
-        over = shared->strategy->over(&server->shard);
+        over = hr_shard_over(&server->shard);
         *seen = turn_of(hr_atom32_load_relaxed(&lent->word)) + (took ? TURN : 0);
     } while (!let_go(lent, took));
     for (size_t w = 0; w < shared->workers; w++)

@@ -216,7 +216,7 @@ static enum hr_status start_worker(struct hr_serial *serial, size_t rank, bool j
 static enum hr_status start_shard(struct hr_serial *serial, size_t shard)
 {
     struct hr_shared_state *shared = serial->shared;
-    HR_TRY(shared->strategy->shard_start(&serial->shard[shard], shared, shard));
+    HR_TRY(hr_shard_start(&serial->shard[shard], shared, shard));
     serial->ranks[shared->workers + shard].up = true;
     return HR_OK;
 }
@@ -277,7 +277,7 @@ void hr_serial_stop(struct hr_serial *serial)
             hr_train_worker_drop(&serial->worker[r]); /* nobody listens any more */
     for (size_t s = 0; serial->ranks && s < serial->shared->servers; s++)
         if (serial->ranks[workers + s].up)
-            serial->shared->strategy->shard_stop(&serial->shard[s]);
+            hr_shard_stop(&serial->shard[s]);
     hr_fibres_close(serial->fibres);
     free(serial->life);
     free(serial->worker);
@@ -330,7 +330,7 @@ static void die_as_server(struct hr_serial *serial, size_t shard)
     for (size_t at = it->first; at < states; at += shared->params)
         memset(it->state + at, 0xff, it->count * sizeof *it->state);
     if (serial->ranks[serial->shared->workers + shard].up)
-        serial->shared->strategy->shard_stop(it);
+        hr_shard_stop(it);
     serial->ranks[serial->shared->workers + shard].up = false;
 }
 
@@ -438,7 +438,7 @@ static enum hr_status begin_all_again(struct hr_serial *serial)
         if (!lives)
             continue;
         if (serial->ranks[shared->workers + s].up)
-            shared->strategy->shard_stop(&serial->shard[s]);
+            hr_shard_stop(&serial->shard[s]);
         serial->ranks[shared->workers + s].up = false;
         HR_TRY(start_shard(serial, s));
     }

@@ -16,7 +16,7 @@ static void check_owner(struct script *script, size_t owner)
 {
     const struct hr_strategy *strategy = script->shared.strategy;
     const size_t before = in_use(), said = hr_shard_bytes(&script->shared);
-    CHECK_OK(strategy->shard_start(&script->shard[owner], &script->shared, owner));
+    CHECK_OK(hr_shard_start(&script->shard[owner], &script->shared, owner));
     const size_t took = in_use() - before;
     if (took < said || took > said + 512)
         print_error("%s, owner %zu: said %zu bytes, took %zu\n", strategy->name, owner, said, took);
@@ -44,7 +44,7 @@ static void each_owner_takes_what_it_says(void **state)
                                          .options = &options,
                                          .outlives = i & 2});
         for (size_t owner = 0; owner < script.shared.servers; owner++)
-            script.shared.strategy->shard_stop(&script.shard[owner]);
+            hr_shard_stop(&script.shard[owner]);
         for (size_t owner = 0; owner < script.shared.servers; owner++)
             check_owner(&script, owner);
         script_close(&script);
