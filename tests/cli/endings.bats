@@ -50,8 +50,9 @@ slow_to_end() {
   [ $code = 130 ] || { echo "$*: exit $code"; cat "$TMP/err"; return 1; }
 }
 
-@test "who stops a run before its first evaluation has no picture, and did nothing wrong" {
-  slow_to_end thread allreduce --compute-time 1s --plot "$TMP/p.svg"
+@test "who stops a run before its first evaluation has no picture and no score, and did nothing wrong" {
+  slow_to_end thread allreduce --compute-time 1s --plot "$TMP/p.svg" --json "$TMP/r.json"
+  [ "$(json "$TMP/r.json" '[d["runs"][0][k] for k in ("test_accuracy", "test_loss", "train_loss", "validation_loss")]')" = "[None, None, None, None]" ]
 }
 
 @test "a signal ends a slowness that is made up" {

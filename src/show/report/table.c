@@ -65,28 +65,29 @@ static double mean_of(const struct hr_run_group *group, hr_measure_fn measure)
 /* --- cells: how well runs predict */
 
 /* Targets have any size: their errors have four significant digits. */
-static void write_spread(FILE *cell, struct hr_spread spread, enum score score, bool several)
+static void write_spread(FILE *cell, const struct hr_run_group *group, struct hr_spread spread,
+                         enum score score)
 {
     char text[HR_HUMAN_MAX];
     const double mean = fabs(spread.mean);
     const int digits = mean > 0 && isfinite(mean) ? (int)floor(log10(mean)) : 0;
     const int decimals[] = {[SHARE] = 2,
-                            [LOSS] = several ? 3 : 4,
+                            [LOSS] = group->n > 1 ? 3 : 4,
                             [ERROR] = digits > 2    ? 1
                                       : digits < -3 ? 6
                                                     : 3 - digits,
                             [AREA] = 4};
-    if (isfinite(mean) || score == LOSS)
+    if (isfinite(mean) || (score == LOSS && !group->interrupted))
         hr_human_spread(text, &spread, score == SHARE ? 100 : 1, decimals[score]);
     else
-        snprintf(text, sizeof text, "-"); /* it predicts something else */
+        snprintf(text, sizeof text, "-"); /* it predicts something else, or was not evaluated */
     fputs(text, cell);
 }
 
 static void cell_score(FILE *cell, const struct hr_run_group *group, const struct column *column)
 {
     const struct hr_spread spread = hr_run_group_spread(group, column->measure);
-    write_spread(cell, spread, column->score, spread.n > 1);
+    write_spread(cell, group, spread, column->score);
 }
 
 /* The mean alone: there is no room for its spread. */
@@ -94,7 +95,7 @@ static void cell_loss(FILE *cell, const struct hr_run_group *group, const struct
 {
     struct hr_spread spread = hr_run_group_spread(group, column->measure);
     spread.n = 1;
-    write_spread(cell, spread, LOSS, group->n > 1);
+    write_spread(cell, group, spread, LOSS);
     if (column->measure == hr_measure_train_loss && hr_run_group_rose(group))
         fputc('!', cell);
 }

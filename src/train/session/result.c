@@ -68,13 +68,14 @@ static double seconds_to_target(const struct hr_train_options *options,
     return seconds;
 }
 
+static const struct hr_fit no_fit = {.rmse = (double)NAN, .mae = (double)NAN, .r2 = (double)NAN};
+
 static void take_point(const struct hr_curve_point *last, struct hr_run_result *result)
 {
-    const struct hr_fit none = {.rmse = (double)NAN, .mae = (double)NAN, .r2 = (double)NAN};
     result->train_loss = last->train_loss;
     result->test_loss = last->test_loss;
     result->test_accuracy = last->test_accuracy;
-    result->test_fit = last->validated ? none : last->fit;
+    result->test_fit = last->validated ? no_fit : last->fit;
     result->validation_loss = last->validation_loss;
     result->validation_accuracy = last->validation_accuracy;
     result->validation_fit = last->fit;
@@ -89,9 +90,13 @@ static enum hr_status copy_curve(const struct hr_cuts *cuts, const struct hr_tra
         return hr_fail(HR_E_NOMEM, "no memory for a curve of %zu points", result->ncurve);
     memcpy(result->curve, cuts->curve, result->ncurve * sizeof *result->curve);
     result->target_seconds = seconds_to_target(options, result);
-    if (!result->ncurve)
-        return HR_OK;
-    take_point(point_of_weights(cuts, result), result);
+    const struct hr_curve_point none = {.train_loss = (double)NAN,
+                                        .test_loss = (double)NAN,
+                                        .test_accuracy = (double)NAN,
+                                        .validation_loss = (double)NAN,
+                                        .validation_accuracy = (double)NAN,
+                                        .fit = no_fit};
+    take_point(result->ncurve ? point_of_weights(cuts, result) : &none, result);
     result->test_evaluations = cuts->validates ? 0 : result->ncurve;
     return HR_OK;
 }

@@ -56,7 +56,7 @@ static void one_seed_gives_plain_numbers(void **state)
             "  seconds  samples/s  updates    lr   mean/max  lead  load/compute/comm/wait\n"
         "allreduce direct       97.31  0.2500  0.1250"
             "     1.50      9.80k      460  0.05          -     0              5/70/10/15\n"
-        "ssp s=3*               95.00     nan  0.1250"
+        "ssp s=3*               95.00       -  0.1250"
             "     1.50       412k     123k  0.05     1.25/3     2              5/70/10/15\n"
         "max lead between two workers, in updates\n"
         "* interrupted before its end\n"
