@@ -9,6 +9,8 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 /* --- what must not stay behind --- */
 
 enum { MOST = 16, PATH_BYTES = 4096 };
@@ -57,8 +59,13 @@ void hr_leftovers_remove(void)
 enum { LEAVE_S = 1, REPORT_S = 10 };
 enum { LOST_FILE = 3 }; /* the exit code */
 
+/* timeout(1) signals its child, and then its group, of which the child is one: signals so close
+ * together are one. */
+enum { ONE_SIGNAL_NS = 100000000 };
+
 /* A handler runs in any thread: what it counts is not its reader's own. */
 static atomic_int seen, first, running, ran, asked;
+static atomic_llong seen_ns; /* when the last one came; 0: none has */
 static int answered;  /* what had come when the last run ended */
 static int elsewhere; /* an exit code */
 static pid_t command; /* not one of its children */
@@ -82,6 +89,10 @@ static void on_signal(int number)
     if (number == SIGXCPU && getpid() != command)
         kill(getppid(), number);
     if (number == SIGXCPU && (seen || getpid() != command))
+        return;
+    const int64_t now = hr_clock_ns(), last = seen_ns;
+    seen_ns = now;
+    if (last && now - last < ONE_SIGNAL_NS)
         return;
     if (!seen)
         first = number;

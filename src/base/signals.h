@@ -1,5 +1,6 @@
 /* signals.h - Ctrl-C: in a run the first finishes the step and saves, the second leaves, the third
- * is not asked. Elsewhere the first ends the command, within a second whatever it is doing: reading
+ * is not asked; what comes within 0.1 s of another is one with it (timeout(1) signals its child and
+ * its group). Elsewhere the first ends the command, within a second whatever it is doing: reading
  * from a FIFO, writing into one, or computing. And SIGBUS: a mapped file that was cut, or that its
  * disk does not give, ends the command with a line and exit code 3; a rank that is a process says
  * that line, and dies of the signal, as does any process that somebody sends it to. */
@@ -51,7 +52,7 @@ void hr_signals_came_elsewhere(int exit_code);
 /* --- files that must not stay behind when the process leaves from a signal handler ---
  *
  * Threads: add and forget from any; remove from a handler, as the last thing but _exit.
- * Test:    tests/unit/base/test_leftovers.c */
+ * Test:    tests/unit/base/test_signals.c */
 
 void hr_leftover_add(const char *path);
 

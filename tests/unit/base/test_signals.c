@@ -1,13 +1,49 @@
-/* Who leaves from a signal handler leaves no half-written files. */
+/* Signals that come together are one. Who leaves from a handler leaves no half-written files. */
 #include "base/signals.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "support/check.h"
 #include "support/scratch.h"
+
+/* How many are seen of two that come at once, and of one more `later` ns behind; -1: somebody else
+ * ran between. */
+static int seen_of_three(int64_t later)
+{
+    int code;
+    const pid_t child = fork();
+    if (child == 0) {
+        hr_signals_catch();
+        hr_signals_run_begins();
+        const int64_t began = hr_clock_ns();
+        raise(SIGTERM);
+        raise(SIGTERM);
+        if (hr_clock_ns() - began > later / 2)
+            _exit(100);
+        while (hr_clock_ns() - began < later)
+            usleep(1000);
+        raise(SIGTERM);
+        _exit(hr_signals_seen(NULL));
+    }
+    assert_int_equal(waitpid(child, &code, 0), child);
+    assert_true(WIFEXITED(code));
+    return WEXITSTATUS(code) == 100 ? -1 : WEXITSTATUS(code);
+}
+
+static void signals_close_together_are_one_as_of_timeout_and_later_ones_another(void **state)
+{
+    (void)state;
+    const int64_t later = 200000000;
+    int seen;
+    while ((seen = seen_of_three(later)) < 0) {
+    }
+    assert_int_equal(seen, 2);
+}
 
 static void unfinished_files_are_removed_and_finished_ones_stay(void **state)
 {
@@ -58,6 +94,7 @@ static void more_than_can_be_remembered_do_no_harm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(signals_close_together_are_one_as_of_timeout_and_later_ones_another),
         cmocka_unit_test(unfinished_files_are_removed_and_finished_ones_stay),
         cmocka_unit_test(children_leave_alone_what_is_their_parents),
         cmocka_unit_test(more_than_can_be_remembered_do_no_harm),
