@@ -43,16 +43,22 @@ static enum hr_status check_lists(const struct hr_cli *cli)
     return HR_OK;
 }
 
+/* What stands behind a strategy's colon belongs to it, and varies as it does. */
+static bool is_of_strategy(const struct hr_option *row)
+{
+    return row->parameter && !row->part && !strcmp(row->with[0].option, "strategy");
+}
+
 /* An entry's own settings. */
 static enum hr_status check_settings(const struct hr_cli *own)
 {
     const struct hr_option *row;
     for (size_t i = 0; (row = hr_cli_option_at(i).row) != NULL; i++)
-        if (own->given[i] && !may_vary(row->name))
+        if (own->given[i] && !may_vary(row->name) && !is_of_strategy(row))
             return hr_fail(HR_E_USAGE,
-                           "--strategies: %s:%s: is one for all that are forecast; expected "
+                           "--strategies: %s: %s is one for all that are forecast; expected "
                            "outside of the list",
-                           own->train.strategy, row->name);
+                           own->train.strategy, hr_option_name(row).text);
     return HR_OK;
 }
 

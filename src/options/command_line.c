@@ -32,9 +32,13 @@ struct hr_cli_option hr_cli_option_at(size_t i)
     return (struct hr_cli_option){0};
 }
 
+/* What stands behind a colon goes wherever people may write the value before it. */
 bool hr_option_is_of(const struct hr_option *row, unsigned command)
 {
-    return (row->commands ? row->commands : HR_TRAIN | HR_COMPARE) & command;
+    unsigned commands = row->commands ? row->commands : HR_TRAIN | HR_COMPARE;
+    if (row->parameter && !row->part && !row->commands)
+        commands |= hr_train_option_find(row->with[0].option)->commands;
+    return commands & command;
 }
 
 size_t hr_cli_option_find(const char *name, unsigned command)
@@ -141,9 +145,15 @@ enum hr_status hr_cli_set(struct hr_cli *cli, enum hr_command_bit command, const
     const size_t of = row->part ? hr_cli_option_find(row->with[0].option, command) : i;
     if (hr_cli_option_at(of).row->kind == HR_OPTION_PARTS)
         cli->given[of] = true;
-    for (size_t k = 0; k < parameters.n; k++)
+    for (size_t k = 0; k < parameters.n; k++) {
+        if (!hr_option_is_of(parameters.row[k], command))
+            return hr_fail(HR_E_USAGE,
+                           "%s--%s %s: expected %s, with nothing behind it in this "
+                           "command",
+                           where, row->name, hr_printable(value).text, parameters.value);
         if (parameters.text[k][0])
             HR_TRY(hr_cli_set(cli, command, parameters.row[k]->name, parameters.text[k], where));
+    }
     return HR_OK;
 }
 

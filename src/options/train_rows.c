@@ -113,7 +113,10 @@ static const struct hr_option model[] = {
         "a name, or layers: \"flatten, dense 64, relu, dense 10\"; also logistic, svm, linear, "
         "and mf:K (K numbers for a user, or an item, even [16]), on sparse data; names: ",
         .name_at = model_at,
-        .other = {{HR_EVAL | HR_PREDICT, .said = "what the file says"},
+        .other = {{HR_EVAL | HR_PREDICT,
+                   "a name, or layers: \"flatten, dense 64, relu, dense 10\"; also logistic, svm, "
+                   "linear and mf, on sparse data; names: ",
+                   "what the file says"},
                   {HR_BENCH,
                    "a name, or layers: \"flatten, dense 64, relu, dense 10\"; train: one or "
                    "several names, as mlp,cnn; names: ",
@@ -139,7 +142,7 @@ static const struct hr_option model[] = {
         PARAMETER("task", "regress"), CHOICE(target_scale, HR_TARGET_SCALES),
         .models = HR_OF_ALL_MODELS),
     ROW("label-smoothing", NUMBER, label_smoothing, DECIDES, "S", "0", "",
-        PARAMETER("loss", "cross-entropy|auto"), .commands = BOTH | HR_FORECAST),
+        PARAMETER("loss", "cross-entropy|auto")),
     ROW("class-weights", TEXT, class_weights, DECIDES, "LIST", NULL,
         "of each class in the loss that is trained, scaled to mean 1: balanced (as much for rare "
         "classes), or 1,5,1",
@@ -177,6 +180,9 @@ static const struct hr_option workers[] = {
         "of the servers: dedicated: each is a rank of its own; colocated: server s is worker s, "
         "who serves while it waits; on several machines dedicated:spread: one after the other, or "
         "dedicated:first: all on machine 0 (help machines)",
+        .other = {{HR_COMPARE, .help = "of the servers: dedicated: each is a rank of its own; "
+                                       "colocated: server s is worker s, who serves while it "
+                                       "waits"}},
         CHOICE(placement, HR_PLACEMENTS)),
     ROW("server-placement", TEXT, server_placement, AROUND, "WHERE", "spread", "",
         PARAMETER("placement", "dedicated"), CHOICE(server_placement, HR_SERVER_PLACEMENTS),

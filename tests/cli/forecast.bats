@@ -94,7 +94,8 @@ END_OF_PYTHON
   refused 2 "gossip: a forecast has no model of its time" forecast --strategies gossip --workers 2
   refused 2 "--link 1GB/s,5us: not in a forecast in real time: it is of this machine as it is" forecast --strategies allreduce --workers 2 --link 1GB/s,5us
   refused 2 "--batch-size 32,64: a forecast is of one" forecast --batch-size 32,64
-  refused 2 "allreduce:batch-size: is one for all that are forecast" forecast --strategies allreduce:batch-size=8 --workers 2
+  refused 2 "gossip: a forecast has no model of its time" forecast --strategies gossip:torus --workers 4
+  refused 2 "allreduce: --batch-size is one for all that are forecast" forecast --strategies allreduce:batch-size=8 --workers 2
   refused 2 "--pipeline: unknown option" forecast --pipeline 2
   refused 2 "--pipeline 2: not in a forecast" train --pipeline 2 --workers 1 --forecast
   refused 2 "--servers: is not supported with --strategy allreduce" forecast --strategies allreduce --servers 2

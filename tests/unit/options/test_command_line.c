@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "options/metric.h"
+#include "options/train_options.h"
 #include "support/check.h"
 #include "support/scratch.h"
 
@@ -200,6 +201,35 @@ static void resume_has_three_spellings(void **state)
     assert_string_equal(cli.train.resume, "d");
 }
 
+/* Nobody types the names of the rows behind colons: no command answers with one. */
+static void what_stands_behind_a_colon_goes_where_its_option_goes(void **state)
+{
+    (void)state;
+    const struct hr_option *row;
+    for (size_t i = 0; (row = hr_train_option_at(i)) != NULL; i++) {
+        if (!row->parameter || row->part)
+            continue;
+        const struct hr_option *of = hr_train_option_find(row->with[0].option);
+        for (unsigned bit = 1; bit && of->metavar && !row->typed; bit <<= 1) {
+            char line[128];
+            const char *values = row->with[0].values;
+            if (!hr_option_is_of(of, bit))
+                continue;
+            snprintf(line, sizeof line, "--%s %.*s:1", of->name, (int)strcspn(values, "|"), values);
+            if (parse((enum hr_command_bit)bit, line) != HR_OK &&
+                strstr(hr_error_message(), "unknown option"))
+                fail_msg("%s, command %#x: %s", line, bit, hr_error_message());
+        }
+    }
+    CHECK_OK(parse(HR_FORECAST, "--optimizer adam:0.8,0.9"));
+    assert_true(cli.train.beta1 == 0.8 && cli.train.beta2 == 0.9);
+    CHECK_OK(parse(HR_DATA_PACK, "--task regress:none"));
+    assert_string_equal(cli.train.target_scale, "none");
+    CHECK_FAILS(parse(HR_COMPARE, "--placement dedicated:spread"), HR_E_USAGE);
+    CHECK_MESSAGE("--placement dedicated:spread: expected dedicated, with nothing behind it");
+    CHECK_OK(parse(HR_TRAIN, "--placement dedicated:spread"));
+}
+
 static void given_options_are_known_by_name(void **state)
 {
     (void)state;
@@ -253,6 +283,7 @@ int main(void)
         cmocka_unit_test(parts_are_cut),
         cmocka_unit_test(a_value_takes_the_place_of_its_alternatives),
         cmocka_unit_test(resume_has_three_spellings),
+        cmocka_unit_test(what_stands_behind_a_colon_goes_where_its_option_goes),
         cmocka_unit_test(given_options_are_known_by_name),
         cmocka_unit_test(epochs_of_early_stopping_are_counted),
     };
