@@ -11,7 +11,7 @@ alone() {
 }
 
 # --- in it
-await() { for _ in $(seq 400); do grep -q -- "$2" "$1" 2>/dev/null && return; sleep 0.05; done; cat "$1"; return 1; }
+await() { for _ in $(seq 1200); do grep -q -- "$2" "$1" 2>/dev/null && return; sleep 0.05; done; cat "$1"; return 1; }
 
 # begin ARGUMENTS...: a run without end, $pid.
 begin() {
@@ -42,14 +42,14 @@ stopped_rank() {
   for victim in $(pgrep -P $pid); do
     kill -STOP "$victim"
     # Until others have come to wait for it.
-    for _ in $(seq 400); do hogring doctor $pid | tr -s ' \n' ' ' | grep -q "has been stopped for [1-9].* waited .* for it" && break; sleep 0.05; done
+    for _ in $(seq 1200); do hogring doctor $pid | tr -s ' \n' ' ' | grep -q "has been stopped for [1-9].* waited .* for it" && break; sleep 0.05; done
     doctor 1 $pid
     says "rank $rank \(pid $victim\) has been stopped for [0-9.]+ s, while [a-z' ]+( at step [0-9]+)?; rank [0-9]+ (and [0-9] more have waited up to|has waited) [0-9.]+ s for it"
     hogring doctor $pid --json - >"$TMP/json" || true
     [ "$(json "$TMP/json" '[d["runs"][0]["culprits"], d["runs"][0]["state"], d["runs"][0]["ranks"][0]["rank"]]')" = "[[$rank], 'stopped', 0]" ]
     [ "$(json "$TMP/json" "d['runs'][0]['ranks'][$rank]['stopped']")" = True ]
     kill -CONT "$victim"
-    for _ in $(seq 100); do hogring doctor $pid >"$TMP/doctor" && break; sleep 0.05; done
+    for _ in $(seq 1200); do hogring doctor $pid >"$TMP/doctor" && break; sleep 0.05; done
     rank=$((rank + 1))
   done
 }
@@ -57,15 +57,15 @@ stopped_rank() {
 stopped_launcher() {
   begin "$@"
   kill -STOP $pid
-  sleep 0.2
+  for _ in $(seq 1200); do hogring doctor $pid >"$TMP/doctor" || break; sleep 0.05; done
   doctor 1 $pid
   says "the (launcher|process) \(pid $pid\) has been stopped for [0-9.]+ s"
   kill -CONT $pid
 }
 
 sleeper() {
-  begin --compute-time 5ms --inject stall:1@step=100+30s "$@"
-  for _ in $(seq 100); do hogring doctor $pid >"$TMP/doctor" || break; sleep 0.05; done
+  begin --compute-time 5ms --inject stall:1@step=100+200s "$@"
+  for _ in $(seq 1200); do hogring doctor $pid >"$TMP/doctor" || break; sleep 0.05; done
   doctor 1 $pid
   says "rank 1 \(pid $pid\) has been computing a gradient at step [0-9]+ for [0-9.]+ s; rank 0 (and . more have waited up to|has waited) [0-9.]+ s for it"
 }
@@ -162,7 +162,7 @@ several() {
   heard compare --strategies allreduce,hogwild --model softmax --epochs 1000000 --concurrent --quiet >/dev/null 2>&1 &
   pid=$!
   trap 'kill -KILL $pid 2>/dev/null || true' EXIT
-  for _ in $(seq 100); do [ "$(ls /dev/shm | wc -l)" = 2 ] && hogring doctor $pid >"$TMP/doctor" && break; sleep 0.05; done
+  for _ in $(seq 1200); do [ "$(ls /dev/shm | wc -l)" = 2 ] && hogring doctor $pid >"$TMP/doctor" && break; sleep 0.05; done
   [ "$(grep -c "^hogring compare --strategies allreduce,hogwild" "$TMP/doctor")" = 2 ] || { cat "$TMP/doctor"; return 1; }
 }
 
@@ -170,11 +170,11 @@ played() {
   heard simulate --workers 4 --model softmax --epochs 1000000 --quiet >/dev/null 2>&1 &
   pid=$!
   trap 'kill -KILL $pid 2>/dev/null || true' EXIT
-  for _ in $(seq 100); do hogring doctor $pid >"$TMP/doctor" 2>&1 && break; sleep 0.05; done
+  for _ in $(seq 1200); do hogring doctor $pid >"$TMP/doctor" 2>&1 && break; sleep 0.05; done
   doctor 0 $pid
   says "4 ranks run by one process \(virtual time, explore, replay\) Nobody holds up others"
   kill -STOP $pid
-  for _ in $(seq 100); do hogring doctor $pid >"$TMP/doctor" || break; sleep 0.05; done
+  for _ in $(seq 1200); do hogring doctor $pid >"$TMP/doctor" || break; sleep 0.05; done
   doctor 1 $pid
   says "the process \(pid $pid\) is stopped"
 }

@@ -44,7 +44,7 @@ slow_to_end() {
   pid=$!
   await "$TMP/err" "  length "
   kill -INT $pid
-  for _ in $(seq 200); do kill -0 $pid 2>/dev/null || break; sleep 0.05; done
+  for _ in $(seq 1200); do kill -0 $pid 2>/dev/null || break; sleep 0.05; done
   ! kill -0 $pid 2>/dev/null || { echo "$* goes on"; return 1; }
   code=0; wait $pid || code=$?
   [ $code = 130 ] || { echo "$*: exit $code"; cat "$TMP/err"; return 1; }
@@ -70,7 +70,7 @@ interrupted() {
   pid=$!
   await "$file" .
   kill -INT $pid
-  for _ in $(seq 200); do kill -0 $pid 2>/dev/null || break; sleep 0.05; done
+  for _ in $(seq 1200); do kill -0 $pid 2>/dev/null || break; sleep 0.05; done
   ! kill -0 $pid 2>/dev/null || { echo "$* goes on"; return 1; }
   code=0; wait $pid || code=$?
   [ $code = 130 ] || { echo "$*: exit $code"; cat "$TMP/err"; return 1; }
@@ -132,7 +132,7 @@ interrupted() {
   workers=$(pgrep -P $pid)
   kill -KILL $pid
   wait $pid || true
-  for _ in $(seq 100); do alive=0; for w in $workers; do kill -0 $w 2>/dev/null && alive=1; done; [ $alive = 0 ] && break; sleep 0.05; done
+  for _ in $(seq 1200); do alive=0; for w in $workers; do kill -0 $w 2>/dev/null && alive=1; done; [ $alive = 0 ] && break; sleep 0.05; done
   rm -f /dev/shm/hogring.$pid.*
   [ $alive = 0 ]
 }
@@ -146,14 +146,14 @@ interrupted() {
 
 @test "a wait has a deadline" {
   : >"$TMP/err"
-  heard train "${long[@]}" --launch process --timeout 1s 2>"$TMP/err" >/dev/null &
+  heard train "${long[@]}" --launch process --timeout 4s 2>"$TMP/err" >/dev/null &
   pid=$!
   await "$TMP/err" "epoch 1/"
   victim=$(pgrep -P $pid | tail -n 1)
   kill -STOP "$victim"
   code=0; wait $pid || code=$?
   [ $code = 4 ] || { echo "exit $code"; cat "$TMP/err"; return 1; }
-  grep -q "waited 1.* s for" "$TMP/err"
+  grep -q "waited .* s for" "$TMP/err"
   no_segment_left $pid
 }
 

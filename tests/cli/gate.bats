@@ -286,7 +286,7 @@ END
   mkdir "$TMP/tmp"
   TMPDIR=$TMP/tmp "$(me)" gate "$TMP/edited.json" --against "$TMP/hangs" --quiet >"$TMP/out" 2>&1 &
   pid=$!
-  for _ in $(seq 400); do [ ! -s "$TMP/pid" ] || break; sleep 0.05; done
+  for _ in $(seq 1200); do [ ! -s "$TMP/pid" ] || break; sleep 0.05; done
   ends_at TERM 143
   [ -z "$(ls "$TMP/tmp")" ]
   ! kill -0 "$(cat "$TMP/pid")" 2>/dev/null
@@ -332,7 +332,7 @@ END
   mkdir "$TMP/tmp"
   TMPDIR=$TMP/tmp env --default-signal=INT "$(me)" gate "$TMP/edited.json" --quiet >"$TMP/out" 2>&1 &
   pid=$!
-  for _ in $(seq 400); do [ -z "$(pgrep -P $pid)" ] || break; sleep 0.05; done
+  for _ in $(seq 1200); do [ -z "$(pgrep -P $pid)" ] || break; sleep 0.05; done
   sleep 0.5
   ends_at INT 130
   [ -z "$(ls "$TMP/tmp")" ]

@@ -37,8 +37,8 @@ ended() {
   no_segment_left $pid
 }
 
-# Wait until stderr holds text $1 (10 s at most).
-await() { for _ in $(seq 1000); do grep -q "$1" "$TMP/stderr" 2>/dev/null && return; sleep 0.01; done; cat "$TMP/stderr"; return 1; }
+# Wait until stderr holds text $1 (a minute at most).
+await() { for _ in $(seq 6000); do grep -q "$1" "$TMP/stderr" 2>/dev/null && return; sleep 0.01; done; cat "$TMP/stderr"; return 1; }
 
 losses() { json "$TMP/run.json" "[(l['rank'], l['server'], l['back']) for l in d['runs'][0]['losses']], d['runs'][0]['restarts']"; }
 

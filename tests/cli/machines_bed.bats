@@ -47,12 +47,12 @@ of-m2
 @test "nothing is left of a bed that is killed" {
   bed true
   export TMPDIR="$TMP"
-  python3 "$BED" sh -c "$ON m1 'touch $TMP/begun; sleep 4321' & sleep 4321" &
-  for _ in $(seq 100); do [ -e "$TMP/begun" ] && break; sleep 0.1; done
+  python3 "$BED" sh -c "$ON m1 'touch $TMP/begun; sleep 4$$' & sleep 4$$" &
+  for _ in $(seq 600); do [ -e "$TMP/begun" ] && break; sleep 0.1; done
   [ -e "$TMP/begun" ]
   kill -KILL $!
-  for _ in $(seq 50); do pgrep -f 'sleep 4321' >/dev/null || break; sleep 0.1; done
-  [ -z "$(pgrep -f 'sleep 4321')" ]
+  for _ in $(seq 600); do pgrep -f "sleep 4$$" >/dev/null || break; sleep 0.1; done
+  [ -z "$(pgrep -f "sleep 4$$")" ]
   [ -z "$(ls "$TMP" | grep hogring-bed)" ]
 }
 

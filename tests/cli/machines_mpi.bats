@@ -16,7 +16,7 @@ here() {
   local library=$1 root=
   shift
   [ "$library" = mpich ] || root="--allow-run-as-root --oversubscribe"
-  run timeout 60 "mpirun.$library" $root -n 2 "$@"
+  run timeout 250 "mpirun.$library" $root -n 2 "$@"
 }
 
 # Both ended with 2. MPICH's launcher may end the second one when the first has failed, and tell of that.
@@ -41,7 +41,7 @@ check_same_host() {
 check_wire() {
   needs_mpi "$1"
   for machines in 2 ${HOGRING_LONG:+3 4}; do
-    run timeout 100 python3 "$BED" -n $machines -m "$1" "$LINK-$1" check ${HOGRING_LONG:+2000}
+    run timeout 250 python3 "$BED" -n $machines -m "$1" "$LINK-$1" check ${HOGRING_LONG:+2000}
     [ "$status" -ne 77 ] || skip "$output"
     [ "$status" -eq 0 ] || { echo "$output"; return 1; }
     [ "$(grep -c "of $machines on m.: .* 3 wires, refused at times, all whole, by $2 [0-9]" <<<"$output")" = $machines ]
@@ -60,7 +60,7 @@ check_wire() {
 # leaves while that is still there.
 check_never_begins() {
   needs_mpi "$1"
-  run timeout 50 python3 "$BED" -n 2 -m "$1" sh -c "
+  run timeout 250 python3 "$BED" -n 2 -m "$1" sh -c "
     if [ \$(hostname) = m0 ]; then $LINK-$1 check; echo left with \$?; touch $TMP/left
     else until [ -e $TMP/left ]; do sleep 0.1; done; fi"
   [ "$status" -ne 77 ] || skip "$output"
@@ -83,7 +83,7 @@ check_never_begins() {
 
 @test "one process under mpirun is a run like any other" {
   needs_mpi mpich
-  run timeout 60 mpirun.mpich -n 1 build/hogring train --epochs 1
+  run timeout 250 mpirun.mpich -n 1 build/hogring train --epochs 1
   [ "$status" -eq 0 ]
   [[ "$output" == *"weights digest"* ]]
 }

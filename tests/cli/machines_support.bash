@@ -17,7 +17,7 @@ teardown_file() { kill $BED_PID 2>/dev/null || true; }
 # What outlives its time holds the streams that `run` reads: the bed ends it.
 in_time() {
   local code=0
-  timeout 60 "$@" || code=$?
+  timeout 250 "$@" || code=$?
   [ $code -ne 124 ] || kill $BED_PID
   return $code
 }

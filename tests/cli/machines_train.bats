@@ -140,8 +140,8 @@ wait $pid
 code=$?
 echo "$(hostname) left with $code" >>"$saves.left"
 EOF
-  start_on mpich 2 setsid -w bash "$BATS_TEST_TMPDIR/run" "$BATS_TEST_TMPDIR/t" build/hogring-mpich train --max-seconds 60s "$@"
-  for try in $(seq 200); do [ "$(grep -c left "$BATS_TEST_TMPDIR/t.left")" = 2 ] && break; sleep 0.05; done
+  start_on mpich 2 setsid -w bash "$BATS_TEST_TMPDIR/run" "$BATS_TEST_TMPDIR/t" build/hogring-mpich train --max-seconds 200s "$@"
+  for try in $(seq 1200); do [ "$(grep -c left "$BATS_TEST_TMPDIR/t.left")" = 2 ] && break; sleep 0.05; done
   output+=$(cat "$BATS_TEST_TMPDIR/t.left")
 }
 

@@ -94,7 +94,7 @@ END
   printf '#!/bin/sh\n' >"$TMP/bin/sleep"; chmod +x "$TMP/bin/sleep"
   (echo 'set -eu'; cat "$TMP/loop"; echo 'exit $code') >"$TMP/script"
   local got=0
-  PATH=$TMP/bin:$PATH timeout 10 bash "$TMP/script" || got=$?
+  PATH=$TMP/bin:$PATH timeout 120 bash "$TMP/script" || got=$?
   [ "$got" = "${*: -1}" ] && [ ! -s "$TMP/codes" ]
 }
 

@@ -115,7 +115,7 @@ END
 
 @test "lines are whole and there when all is killed" {
   forever --strategy ps-async --workers 2 --log "$TMP/log"
-  for _ in $(seq 400); do [ "$(wc -l <"$TMP/log")" -le 100 ] || break; sleep 0.05; done
+  for _ in $(seq 1200); do [ "$(wc -l <"$TMP/log")" -le 100 ] || break; sleep 0.05; done
   kill -KILL "$pid"
   wait "$pid" 2>/dev/null || true
   pid=
@@ -238,7 +238,7 @@ broken() {
   local a=(train --data "$TMP/s" --model svm --solver sgd --workers $2 --quiet --log "$TMP/$1" --checkpoint-dir "$TMP/$1.c" --epochs 40 --resume auto)
   heard "${a[@]}" >/dev/null 2>&1 &
   pid=$!
-  for _ in $(seq 400); do ! grep -qs '"saved"' "$TMP/$1" || break; sleep 0.02; done
+  for _ in $(seq 3000); do ! grep -qs '"saved"' "$TMP/$1" || break; sleep 0.02; done
   kill -$1 "$pid" 2>/dev/null || true
   wait "$pid" 2>/dev/null || true
   pid=

@@ -23,7 +23,7 @@ check() { python3 "$BATS_TEST_DIRNAME/page_check.py" "$@"; }
   check "$TMP/replay.html"
   hogring replay "$TMP/run.trace" --quiet --what-if link=1Gbps --report "$TMP/what-if.html" >/dev/null
   check "$TMP/what-if.html"
-  hogring bench all_reduce --sizes 4:1K --algorithm all --report "$TMP/bench.html" >/dev/null
+  hogring bench all_reduce --sizes 4:16 --algorithm all --report "$TMP/bench.html" >/dev/null
   check "$TMP/bench.html"
   HOGRING_CACHES=32K,512K,8M hogring bench layers --model softmax --max-seconds 0.05s --report "$TMP/layers.html" >/dev/null
   check "$TMP/layers.html"
@@ -126,7 +126,7 @@ hogring: warning: $TMP/a.json is given twice: it counts once" ]
   hogring report "$TMP/run.json" --plot "$TMP/both.svg" --out "$TMP/both.html"
   [ -s "$TMP/both.html" ]
   cmp "$TMP/run.svg" "$TMP/both.svg"
-  hogring bench all_reduce --sizes 4:1K --algorithm all --plot "$TMP/bench.svg" --json "$TMP/bench.json" >/dev/null
+  hogring bench all_reduce --sizes 4:16 --algorithm all --plot "$TMP/bench.svg" --json "$TMP/bench.json" >/dev/null
   hogring report "$TMP/bench.json" --plot "$TMP/bench2.svg"
   cmp "$TMP/bench.svg" "$TMP/bench2.svg"
   refused 2 "--plot: draws one document, and 2 are given" report "$TMP/run.json" "$TMP/bench.json" --plot "$TMP/x.svg"

@@ -143,7 +143,7 @@ PY
     rm -f "$TMP/ready"
     FAKE_PEER=$TMP env --default-signal=INT,HUP python3 "$TMP/fake.py" "$BATS_TEST_DIRNAME/../peers" "$TMP" $how >"$TMP/out" 2>&1 &
     case $how in end | raise) ;; *)
-      for _ in {1..300}; do [ -e "$TMP/ready" ] && break; sleep 0.1; done
+      for _ in {1..600}; do [ -e "$TMP/ready" ] && break; sleep 0.1; done
       [ -e "$TMP/ready" ] || { cat "$TMP/out"; return 1; }
       kill -$how $! ;;
     esac

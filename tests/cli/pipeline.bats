@@ -86,7 +86,7 @@ END
 }
 
 @test "a stage that is stopped is named by who waits for it" {
-  start --timeout 2s
+  start --timeout 5s
   victim=$(child_of $pid 2)
   kill -STOP "$victim"
   code=0
@@ -101,10 +101,10 @@ END
   victim=$(child_of $pid 2)
   kill -STOP "$victim"
   said="rank 1 \\(pid $victim\\) has been stopped for .*; rank 0 (has|and 1 more have) waited"
-  for _ in $(seq 200); do grep -qE "$said" "$TMP/err" && break; sleep 0.05; done
+  for _ in $(seq 1200); do grep -qE "$said" "$TMP/err" && break; sleep 0.05; done
   grep -qE "$said" "$TMP/err"
   kill -CONT "$victim"
-  for _ in $(seq 200); do grep -q "goes on after" "$TMP/err" && break; sleep 0.05; done
+  for _ in $(seq 1200); do grep -q "goes on after" "$TMP/err" && break; sleep 0.05; done
   kill -INT $pid
   code=0
   wait $pid || code=$?

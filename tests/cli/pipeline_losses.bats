@@ -7,7 +7,7 @@ load support
 start() { forever --workers 2 --pipeline 3,micro-batches=4 --json "$TMP/run.json" "$@"; }
 
 seen() {
-  for _ in $(seq 400); do grep -q "$1" "$TMP/err" && return; sleep 0.05; done
+  for _ in $(seq 1200); do grep -q "$1" "$TMP/err" && return; sleep 0.05; done
   tail -n 5 "$TMP/err"
   return 1
 }
@@ -18,7 +18,7 @@ epoch() { sed -n 's/^epoch \([0-9]*\).*/\1/p' "$TMP/err" | tail -n 1; }
 goes_on() {
   local from
   from=$(epoch)
-  for _ in $(seq 400); do [ "$(epoch)" -gt $((from + 1)) ] && return; sleep 0.05; done
+  for _ in $(seq 1200); do [ "$(epoch)" -gt $((from + 1)) ] && return; sleep 0.05; done
   tail -n 5 "$TMP/err"
   return 1
 }

@@ -50,7 +50,7 @@ END
   : >"$TMP/err"
   heard train $options --details --checkpoint-dir "$TMP/run" >"$TMP/out" 2>"$TMP/err" &
   pid=$!
-  for _ in $(seq 400); do grep -q "epoch 1/" "$TMP/err" && break; sleep 0.02; done
+  for _ in $(seq 3000); do grep -q "epoch 1/" "$TMP/err" && break; sleep 0.02; done
   for _ in $(seq 20); do kill -USR1 $pid 2>/dev/null || break; sleep 0.02; done
   wait $pid
   [ "$(sed -n 's/^weights digest  \([0-9a-f]*\).*/\1/p' "$TMP/out")" = "$want" ]
@@ -87,7 +87,7 @@ END
 }
 
 @test "a stage that is stopped is named by who waits for it" {
-  start --timeout 2s
+  start --timeout 5s
   kill -STOP "$(child_of $pid 2)"
   code=0
   wait $pid || code=$?

@@ -11,7 +11,7 @@ started() {
   : >"$TMP/err"
   heard "$@" 2>"$TMP/err" >/dev/null &
   pid=$!
-  for _ in $(seq 100); do [ "$(pgrep -c -P $pid)" -ge "$count" ] && return; sleep 0.05; done
+  for _ in $(seq 1200); do [ "$(pgrep -c -P $pid)" -ge "$count" ] && return; sleep 0.05; done
   return 1
 }
 

@@ -59,7 +59,7 @@ record() { hogring train "${quick[@]}" --workers 3 --record "$TMP/run.trace" "$@
   hogring train --quiet --strategy ps-async --workers 2 --epochs 100000 --max-seconds 0.3 --record "$TMP/run.trace" >/dev/null
   hogring replay "$TMP/run.trace" --quiet | grep -q "equals the recorded one"
   heard train --details --strategy ssp --workers 2 --epochs 100000 --record "$TMP/run.trace" >/dev/null 2>"$TMP/stderr" & pid=$!
-  for try in $(seq 200); do grep -q "^epoch" "$TMP/stderr" && break; sleep 0.05; done
+  for try in $(seq 1200); do grep -q "^epoch" "$TMP/stderr" && break; sleep 0.05; done
   kill -INT "$pid"
   wait "$pid" || [ $? = 130 ]
   pid=

@@ -22,7 +22,7 @@ killed() {
     heard train --details --model softmax --workers 3 --launch process --epochs $epochs "$@" \
       --on-loss restart:,9 --record "$TMP/run.trace" --json "$TMP/run.json" >/dev/null 2>"$TMP/stderr" & pid=$!
     for w in "${which[@]}"; do epoch=$((epoch + 2))
-      for _ in $(seq 1000); do grep -q "^epoch $epoch/" "$TMP/stderr" && break; sleep 0.01; done
+      for _ in $(seq 6000); do grep -q "^epoch $epoch/" "$TMP/stderr" && break; sleep 0.01; done
       kill -KILL $(child_of $pid $w) 2>/dev/null || true
     done
     wait $pid || { cat "$TMP/stderr"; return 1; }

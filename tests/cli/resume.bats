@@ -123,7 +123,7 @@ planted=(json report plot timeline log tensorboard calibrate record export check
   for data in /dev/zero "$TMP/fifo"; do
     [ -e $data ] || mkfifo $data
     python3 tests/cli/forged.py checkpoint "$TMP/got" data=$data
-    timeout 20 "${HOGRING:-build/hogring}" train --resume "$TMP/got" >/dev/null 2>"$TMP/stderr" && return 1 || [ $? = 3 ]
+    timeout 120 "${HOGRING:-build/hogring}" train --resume "$TMP/got" >/dev/null 2>"$TMP/stderr" && return 1 || [ $? = 3 ]
     grep -qF "$data: is not a regular file" "$TMP/stderr"
   done
 }
@@ -169,7 +169,7 @@ planted=(json report plot timeline log tensorboard calibrate record export check
   forever --model softmax --checkpoint-dir "$TMP/k"
   mv "$TMP/k" "$TMP/away"
   kill -USR1 "$pid"
-  for _ in $(seq 400); do [ -L "$TMP/k/latest" ] && break; sleep 0.05; done
+  for _ in $(seq 1200); do [ -L "$TMP/k/latest" ] && break; sleep 0.05; done
   refused 3 "trains into this folder now" train "${quick[@]}" --checkpoint-dir "$TMP/k" --overwrite
   ends_at TERM 143
   grep -q "made again" "$TMP/err"

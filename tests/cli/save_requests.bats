@@ -2,10 +2,10 @@
 # Checkpoints between cuts: SIGUSR1, and --checkpoint-every of time and of epochs.
 load support
 
-own=(--model softmax --workers 2 --epochs 100000 --max-seconds 20s --details --checkpoint-every 1h)
+own=(--model softmax --workers 2 --epochs 100000 --max-seconds 250s --details --checkpoint-every 1h)
 
 # A line of the log, in a file that grows.
-await() { for _ in $(seq 800); do grep -q -- "$2" "$1" && return 0; sleep 0.02; done; cat "$1"; return 1; }
+await() { for _ in $(seq 3000); do grep -q -- "$2" "$1" && return 0; sleep 0.02; done; cat "$1"; return 1; }
 start() { : >"$TMP/err"; heard "$@" >/dev/null 2>"$TMP/err" & pid=$!; }
 stop() { code=0; kill -INT $pid; wait $pid || code=$?; [ $code = 130 ] || { cat "$TMP/err"; return 1; }; }
 saved() { grep -c "saved $TMP/c" "$TMP/err" || true; }
@@ -16,7 +16,7 @@ saved() { grep -c "saved $TMP/c" "$TMP/err" || true; }
     await "$TMP/err" "epoch 2/"
     for n in 1 2 3; do
       kill -USR1 $pid $(pgrep -P $pid || true)
-      for _ in $(seq 400); do [ "$(saved)" = $n ] && break; sleep 0.02; done
+      for _ in $(seq 3000); do [ "$(saved)" = $n ] && break; sleep 0.02; done
       [ "$(saved)" = $n ] || { cat "$TMP/err"; return 1; }
     done
     stop

@@ -94,7 +94,7 @@ gives_up_writing() { signalled 2 train "${quick[@]}" "$@" && ! grep -q "hogring:
   timeout -s KILL $patience "${HOGRING:-build/hogring}" help >"$TMP/full" 2>"$TMP/said" &
   pid=$!
   # It sleeps where it writes, and nowhere else.
-  for _ in $(seq 400); do child=$(pgrep -P $pid -x hogring) && grep -q "^State:.S" "/proc/$child/status" && break; sleep 0.02; done
+  for _ in $(seq 3000); do child=$(pgrep -P $pid -x hogring) && grep -q "^State:.S" "/proc/$child/status" && break; sleep 0.02; done
   sleep 0.1
   kill -TERM "$child"
   code=0; wait $pid || code=$?
@@ -108,7 +108,7 @@ gives_up_writing() { signalled 2 train "${quick[@]}" "$@" && ! grep -q "hogring:
   chmod +x "$TMP/bin/gnuplot"
   PATH=$TMP/bin:$PATH "${HOGRING:-build/hogring}" train "${quick[@]}" --plot "$TMP/out.svg" >"$TMP/said" 2>&1 &
   pid=$!
-  for _ in $(seq 400); do [ -s "$TMP/gnuplot" ] && break; sleep 0.05; done
+  for _ in $(seq 1200); do [ -s "$TMP/gnuplot" ] && break; sleep 0.05; done
   kill -TERM $pid
   code=0; wait $pid || code=$?
   [ $code = 143 ]
@@ -120,7 +120,7 @@ gives_up_writing() { signalled 2 train "${quick[@]}" "$@" && ! grep -q "hogring:
 @test "a signal ends a comparison whose entrants were stopped" {
   timeout -s KILL $patience "${HOGRING:-build/hogring}" compare --epochs 100000 --concurrent --details >"$TMP/said" 2>&1 &
   pid=$!
-  for _ in $(seq 200); do grep -q "epoch 1/" "$TMP/said" && break; sleep 0.05; done
+  for _ in $(seq 1200); do grep -q "epoch 1/" "$TMP/said" && break; sleep 0.05; done
   command=$(pgrep -P $pid -x hogring)
   pkill -STOP -P "$command"
   kill -TERM "$command"
@@ -145,16 +145,16 @@ trains() {
   local how=$1 numbers=$2
   shift 2
   : >"$TMP/err" # where trains was called before, that has an epoch
-  (with_signals "$how" "$numbers" "$(realpath "${HOGRING:-build/hogring}")" "$@" --max-seconds 60s --details 2>"$TMP/err" >"$TMP/said") &
+  (with_signals "$how" "$numbers" "$(realpath "${HOGRING:-build/hogring}")" "$@" --max-seconds 250s --details 2>"$TMP/err" >"$TMP/said") &
   pid=$!
-  for _ in $(seq 400); do grep -q "epoch 1/" "$TMP/err" && return; sleep 0.05; done
+  for _ in $(seq 1200); do grep -q "epoch 1/" "$TMP/err" && return; sleep 0.05; done
   cat "$TMP/err"
   return 1
 }
 
 # stays_ignored WORDS...: neither signal ends it, nor a step of it.
 stays_ignored() {
-  trains ignored HUP,INT "$@" --model softmax --workers 2 --compute-time 20ms --max-steps 90
+  trains ignored HUP,INT "$@" --model softmax --workers 2 --compute-time 20ms --max-steps 250
   kill -HUP $pid; kill -INT $pid; pkill -HUP -P $pid || true
   wait $pid || { echo "$*: exit $?"; cat "$TMP/err"; return 1; }
 }
@@ -224,11 +224,11 @@ out_of_time() {
   bash -c 'HOGRING_PARENT=$$ "$0" train --epochs 100000 --launch process --details >/dev/null 2>"$1" & echo $! >"$2"; wait' \
     "${HOGRING:-build/hogring}" "$TMP/err" "$TMP/pid" 3>&- &
   pid=$!
-  for _ in $(seq 400); do grep -q "epoch 1/" "$TMP/err" && break; sleep 0.05; done
+  for _ in $(seq 1200); do grep -q "epoch 1/" "$TMP/err" && break; sleep 0.05; done
   kill -KILL $pid
   wait $pid || true
   pid=$(<"$TMP/pid")
-  for _ in $(seq 400); do kill -0 "$pid" 2>/dev/null || break; sleep 0.05; done
+  for _ in $(seq 1200); do kill -0 "$pid" 2>/dev/null || break; sleep 0.05; done
   if kill -0 "$pid" 2>/dev/null; then return 1; fi
   pid=
 }

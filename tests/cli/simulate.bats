@@ -82,7 +82,7 @@ few=(--model "flatten, dense 10" --epochs 1 --batch-size 8 --quiet)
 @test "among a hundred thousand messages a step a signal is heard" {
   heard simulate --model softmax --epochs 1 --batch-size 1 --strategy ps-async --workers 256 --servers 256 >"$TMP/out" 2>&1 &
   pid=$!
-  for _ in $(seq 400); do grep -q "^  length" "$TMP/out" && break; sleep 0.05; done
+  for _ in $(seq 1200); do grep -q "^  length" "$TMP/out" && break; sleep 0.05; done
   kill -TERM $pid
   code=0; wait $pid || code=$?
   [ $code = 143 ]

@@ -75,7 +75,7 @@ killed_and_resumed() {
   : >"$TMP/err"
   heard train --data "$TMP/a.libsvm" "$@" --details --checkpoint-dir "$TMP/c" --checkpoint-every 10000000 2>"$TMP/err" >/dev/null &
   pid=$!
-  for _ in $(seq 200); do grep -q "epoch [0-9]*/300" "$TMP/err" && break; sleep 0.02; done
+  for _ in $(seq 3000); do grep -q "epoch [0-9]*/300" "$TMP/err" && break; sleep 0.02; done
   kill -INT $pid
   got=0
   wait $pid || got=$?

@@ -66,7 +66,7 @@ END_OF_PYTHON
 @test "SIGINT stops it; a rank that is stopped is named by who waits for it" {
   start
   ends_at INT 130
-  start --timeout 2s
+  start --timeout 5s
   kill -STOP "$(child_of $pid 2)"
   code=0
   wait $pid || code=$?

@@ -2,8 +2,8 @@
 # --timeout T:WARN: who is waited for is named before --timeout ends the wait, and nobody else ever is.
 load support
 
-# Wait until file $1 holds text $2 (20 s at most).
-await() { for _ in $(seq 400); do grep -q -- "$2" "$1" 2>/dev/null && return; sleep 0.05; done; cat "$1"; return 1; }
+# Wait until file $1 holds text $2 (a minute at most).
+await() { for _ in $(seq 1200); do grep -q -- "$2" "$1" 2>/dev/null && return; sleep 0.05; done; cat "$1"; return 1; }
 
 # begin ARGUMENTS...: a run without end, each rank a process; $victim is the last of them.
 begin() {
@@ -18,7 +18,7 @@ begin() {
 
 # stopped_and_continued ARGUMENTS...
 stopped_and_continued() {
-  begin --timeout 60s:500ms "$@"
+  begin --timeout 60s:2s "$@"
   kill -STOP "$victim"
   await "$TMP/err" "(--timeout T:WARN)"
   grep -q "^hogring: warning: rank [0-9] (pid $victim) has been stopped for [0-9.]* s, while " "$TMP/err"
@@ -40,7 +40,7 @@ stopped_and_continued() {
 }
 
 @test "who waits is named with it, and the run ends in time all the same" {
-  begin --model softmax --timeout 3s:1s
+  begin --model softmax --timeout 6s:3s
   kill -STOP "$victim"
   code=0; wait $pid || code=$?
   [ $code = 4 ] || { echo "exit $code"; cat "$TMP/err"; return 1; }
@@ -52,12 +52,12 @@ stopped_and_continued() {
 all_paused() {
   local began ended code=0
   began=$(date +%s%N)
-  setsid "${HOGRING:-build/hogring}" train --model softmax --workers 2 --epochs 1000000 --details --compute-time 10ms --max-seconds 2s --timeout 1s \
+  setsid "${HOGRING:-build/hogring}" train --model softmax --workers 2 --epochs 1000000 --details --compute-time 10ms --max-seconds 6s --timeout 4s \
     --json "$TMP/json" "$@" 2>"$TMP/err" >"$TMP/out" &
   pid=$!
   await "$TMP/err" "epoch 1/"
   kill -STOP -- -$pid
-  sleep 3
+  sleep 6
   kill -CONT -- -$pid
   wait $pid || code=$?
   ended=$(date +%s%N)
@@ -66,7 +66,7 @@ all_paused() {
 import json, sys
 run = json.load(open(sys.argv[1]))["runs"][0]
 shares = sum(run["time"][what] for what in ("load", "compute", "communicate", "wait"))
-assert run["seconds"] < int(sys.argv[2]) / 1e9 - 2, (run["seconds"], sys.argv[2])
+assert run["seconds"] < int(sys.argv[2]) / 1e9 - 5, (run["seconds"], sys.argv[2])
 assert abs(shares - 2 * run["seconds"]) < 0.1 * shares, (shares, run["seconds"])
 END
 }
@@ -76,7 +76,7 @@ END
 }
 
 sleeper_is_named() {
-  hogring train "${quick[@]}" --workers 2 --compute-time 20ms --inject stall:1@step=2+2s --timeout 30s:700ms --strategy "$@" 2>"$TMP/err" >/dev/null
+  hogring train "${quick[@]}" --workers 2 --compute-time 20ms --inject stall:1@step=2+5s --timeout 30s:2s --strategy "$@" 2>"$TMP/err" >/dev/null
   grep -qE "^hogring: warning: rank 1 \(pid [0-9]+\) has been computing a gradient at step [0-9]+ for [0-9.]+ s; rank 0 (has waited|and 1 more have waited up to) [0-9.]+ s for it \(--timeout T:WARN\)$" "$TMP/err" || { cat "$TMP/err"; return 1; }
   [ "$(grep -c "(--timeout T:WARN)" "$TMP/err")" = 1 ] || { cat "$TMP/err"; return 1; }
 }
@@ -86,7 +86,7 @@ sleeper_is_named() {
 }
 
 sleepers_are_named() {
-  hogring compare "${quick[@]}" --workers 2 --compute-time 20ms --inject stall:1@step=2+2s --timeout 30s:700ms --strategies allreduce,hogwild "$@" 2>"$TMP/err" >/dev/null
+  hogring compare "${quick[@]}" --workers 2 --compute-time 20ms --inject stall:1@step=2+5s --timeout 30s:2s --strategies allreduce,hogwild "$@" 2>"$TMP/err" >/dev/null
   [ "$(grep -c "^hogring: warning: rank 1 (pid [0-9]*) has been computing .*(--timeout T:WARN)$" "$TMP/err")" = 2 ] || { cat "$TMP/err"; return 1; }
 }
 
@@ -125,7 +125,7 @@ END
 # line_on_terminal TERM [BEFORE]: the warning, with this before it.
 line_on_terminal() {
   TERM=$1 python3 -c 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]))' "${HOGRING:-build/hogring}" \
-    train --model softmax --epochs 1 --workers 2 --compute-time 20ms --inject stall:1@step=2+2s --timeout 30s:700ms >"$TMP/screen" </dev/null
+    train --model softmax --epochs 1 --workers 2 --compute-time 20ms --inject stall:1@step=2+5s --timeout 30s:2s >"$TMP/screen" </dev/null
   tr '\r' '\n' <"$TMP/screen" | grep -qP "^${2:-}(\\x1b\\[33m)?hogring: warning:(\\x1b\\[0m)? rank 1 .*\(--timeout T:WARN\)$" || { cat -v "$TMP/screen"; return 1; }
 }
 

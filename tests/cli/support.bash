@@ -36,7 +36,7 @@ forever() {
   : >"$TMP/err"
   heard train --epochs 100000 --launch process --details --inject 'slow:*x10' "$@" >"$TMP/out" 2>"$TMP/err" &
   pid=$!
-  for _ in $(seq 400); do grep -q "epoch 1/" "$TMP/err" && return; sleep 0.05; done
+  for _ in $(seq 1200); do grep -q "epoch 1/" "$TMP/err" && return; sleep 0.05; done
   return 1
 }
 

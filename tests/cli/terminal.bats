@@ -10,7 +10,7 @@ shown() {
   shift
   while [ "$1" != -- ]; do env+=("$1"); shift; done
   shift
-  env -u NO_COLOR -u CI -u COLUMNS TERM=xterm LC_ALL=C.UTF-8 "${env[@]}" timeout 60 tests/cli/terminal.py "$size" -- "${HOGRING:-build/hogring}" "$@" >"$TMP/screen" </dev/null
+  env -u NO_COLOR -u CI -u COLUMNS TERM=xterm LC_ALL=C.UTF-8 "${env[@]}" timeout 200 tests/cli/terminal.py "$size" -- "${HOGRING:-build/hogring}" "$@" >"$TMP/screen" </dev/null
 }
 
 # plain FILE: without what moves the cursor and colours; each line that is drawn again on a line of its own.
@@ -164,7 +164,7 @@ ends() {
   shown 80x24 -- "${runs[@]}"
   has $'\r'"run 1 of 4  allreduce seed 1  epoch "
   local code=0
-  TERM=xterm timeout 60 tests/cli/terminal.py 80x24 --signal 1:2 -- "${HOGRING:-build/hogring}" train --epochs 1000000 >"$TMP/screen" </dev/null || code=$?
+  TERM=xterm timeout 120 tests/cli/terminal.py 80x24 --every /1e+06 --signal 2:2 -- "${HOGRING:-build/hogring}" train --epochs 1000000 >"$TMP/screen" </dev/null || code=$?
   [ $code = 130 ]
   # Behind the last line that was drawn it is wiped before anything else is said.
   [ "$(tr '\r' '\n' <"$TMP/screen" | grep -a -A1 "^epoch .*/1e+06" | tail -n 1 | head -c 3)" = $'\x1b[K' ]

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""terminal.py COLUMNSxLINES [--resize AFTER_S:COLUMNSxLINES] [--send AFTER_S:KEYS] [--signal AFTER_S:N] -- COMMAND...
+"""terminal.py COLUMNSxLINES [--every TEXT [--resize COUNT:COLUMNSxLINES] [--send COUNT:KEYS] [--signal COUNT:N]] -- COMMAND...
 
 Runs a command on a terminal of its own; what it wrote there goes to stdout, and stdin of this has no
-part in it. Exits as it does (128 + N: by a signal). KEYS: as printf would have them."""
-import fcntl, os, pty, select, struct, sys, termios, time
+part in it. COUNT: when TEXT has been written so often. Exits as it does (128 + N: by a signal). KEYS:
+as printf would have them."""
+import fcntl, os, pty, struct, sys, termios
 
 def resize(fd, text):
     columns, lines = map(int, text.split("x"))
@@ -12,10 +13,13 @@ def resize(fd, text):
 def main():
     at = sys.argv.index("--")
     size, options, command = sys.argv[1], sys.argv[2:at], sys.argv[at + 1:]
-    todo = []
+    todo, every, written = [], b"", b""
     for what, how in zip(options[::2], options[1::2]):
-        after, _, value = how.partition(":")
-        todo.append((float(after), what, value))
+        if what == "--every":
+            every = how.encode()
+            continue
+        count, _, value = how.partition(":")
+        todo.append((int(count), what, value))
     todo.sort()
     ready = os.pipe()
     pid, fd = pty.fork()
@@ -24,18 +28,18 @@ def main():
         os.execvp(command[0], command)
     resize(fd, size)
     os.write(ready[1], b"x")
-    began = time.monotonic()
     while True:
-        if select.select([fd], [], [], 0.05)[0]:
-            try:
-                data = os.read(fd, 65536)
-            except OSError:
-                break
-            if not data:
-                break
-            sys.stdout.buffer.write(data)
-            sys.stdout.buffer.flush()
-        if todo and time.monotonic() - began > todo[0][0]:
+        try:
+            data = os.read(fd, 65536)
+        except OSError:
+            break
+        if not data:
+            break
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+        if todo:
+            written += data
+        while todo and written.count(every) >= todo[0][0]:
             _, what, value = todo.pop(0)
             if what == "--resize":
                 resize(fd, value)

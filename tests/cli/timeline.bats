@@ -95,7 +95,7 @@ timed() {
 @test "a timeline that cannot be written is refused before training" {
   refused 3 "/proc/nope.json" train --model softmax --epochs 1 --timeline /proc/nope.json
   mkfifo "$TMP/fifo"
-  HOGRING="timeout 20 ${HOGRING:-build/hogring}"
+  HOGRING="timeout 120 ${HOGRING:-build/hogring}"
   hogring() { $HOGRING "$@"; }
   refused 3 "is no regular file" train --model softmax --epochs 1 --timeline "$TMP/fifo"
   refused 3 "is no regular file" train --model softmax --epochs 1 --log "$TMP/fifo"

@@ -11,25 +11,26 @@ alone() {
 }
 
 # --- in it
-await() { for _ in $(seq 400); do grep -q -- "$2" "$1" 2>/dev/null && return; sleep 0.05; done; cat "$1"; return 1; }
+await() { for _ in $(seq 1200); do grep -q -- "$2" "$1" 2>/dev/null && return; sleep 0.05; done; cat "$1"; return 1; }
 
 # begin ARGUMENTS...: a run without end, $pid, which leaves the processors to others most of the time.
 begin() {
   : >"$TMP/err"
+  : >"$TMP/screen"
   heard train --epochs 1000000 --details --model mlp --timeout 60s --inject 'slow:*x20' "$@" 2>"$TMP/err" >"$TMP/out" &
   pid=$!
   trap 'kill -KILL $pid 2>/dev/null || true' EXIT
   await "$TMP/err" "epoch 1/"
 }
 
-# on_terminal CODE SIZE OPTIONS... -- ARGUMENTS...: hogring top there; what it wrote is in $TMP/screen.
+# on_terminal CODE SIZE OPTIONS... -- ARGUMENTS...: hogring top there, and what options say when it has drawn so often; what it wrote is in $TMP/screen.
 on_terminal() {
   local code=0 wanted=$1
   shift
   local options=()
   while [ "$1" != -- ]; do options+=("$1"); shift; done
   shift
-  TERM=xterm timeout 60 tests/cli/terminal.py "${options[@]}" -- "${HOGRING:-build/hogring}" top "$@" >"$TMP/screen" </dev/null || code=$?
+  TERM=xterm timeout 120 tests/cli/terminal.py "${options[0]}" --every $'\x1b[H' "${options[@]:1}" -- "${HOGRING:-build/hogring}" top "$@" >"$TMP/screen" </dev/null || code=$?
   [ $code = "$wanted" ] || { echo "exit $code, wanted $wanted"; cat -v "$TMP/screen"; return 1; }
 }
 
@@ -37,6 +38,12 @@ shows() { grep -qaE -- "$1" "$TMP/screen" || { echo "no \"$1\" in:"; cat -v "$TM
 
 # As it was: the first screen, and the cursor seen.
 restored() { [ "$(grep -ao $'\x1b\\[?1049[hl]\\|\x1b\\[?25[hl]' "$TMP/screen" | tail -n 2 | tr -d '\033\n')" = '[?25h[?1049l' ]; }
+
+# once_drawn COMMAND...: when on_terminal's screen has been drawn.
+once_drawn() {
+  until grep -qas $'\x1b\\[H' "$TMP/screen"; do sleep 0.05; done
+  "$@"
+}
 
 once() {
   local ranks=$1 roles=$2
@@ -91,27 +98,28 @@ sparse() {
 
 drawn() {
   begin --workers 2 --launch process
-  on_terminal 0 80x24 --send 1.5:q --
+  on_terminal 0 80x24 --send 3:q --
   shows "hogring train --epochs 1000000"
   shows "rank  role .* doing"
   [ "$(grep -ac $'\x1b\\[H' "$TMP/screen")" -ge 2 ]
   restored
-  on_terminal 130 60x15 --signal 1:2 --
+  on_terminal 130 60x15 --signal 2:2 --
   restored
-  on_terminal 143 60x15 --send 0.5:x --signal 1:15 -- $pid
+  on_terminal 143 60x15 --send 1:x --signal 2:15 -- $pid
   restored
-  on_terminal 0 80x24 --resize 0.8:40x8 --send 2:q -- --color never
+  on_terminal 0 80x24 --resize 2:40x8 --send 4:q -- --color never
   restored
   ! grep -qa $'\x1b\\[1m' "$TMP/screen"
 }
 
 ended() {
-  begin --workers 2 --max-seconds 3
+  begin --workers 2
+  once_drawn kill -INT $pid &
   on_terminal 0 80x24 -- $pid
   restored
   shows "the run of pid $pid ended after [0-9.]+ s: epoch "
   begin --workers 2 --launch process
-  ( sleep 1; kill -KILL $pid ) &
+  once_drawn kill -KILL $pid &
   on_terminal 0 80x24 -- $pid
   restored
   shows "the run died: its launcher \(pid $pid\) is gone"
@@ -131,7 +139,7 @@ choosing() {
   refused 2 "2 runs go on here" top --once
   hogring top $first --once | grep -q "pid $first"
   kill -KILL $first
-  for _ in $(seq 100); do kill -0 $first 2>/dev/null || break; sleep 0.05; done
+  for _ in $(seq 1200); do kill -0 $first 2>/dev/null || break; sleep 0.05; done
   hogring top --once | grep -q "pid $pid"
   refused 3 "the run has ended" top $first --once
 }

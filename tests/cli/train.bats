@@ -175,7 +175,7 @@ load support
 @test "two runs at once do not share a folder" {
   heard train --model softmax --epochs 100000 --quiet --checkpoint-dir "$TMP/c" >"$TMP/out" 2>&1 &
   pid=$!
-  for _ in $(seq 600); do [ -e "$TMP/c/latest" ] && break; sleep 0.05; done
+  for _ in $(seq 1200); do [ -e "$TMP/c/latest" ] && break; sleep 0.05; done
   refused 3 "process $pid trains into this folder now" train "${quick[@]}" --checkpoint-dir "$TMP/c" --overwrite
   refused 3 "process $pid trains" train --quiet --checkpoint-dir "$TMP/c" --resume
   kill -KILL "$pid"

@@ -121,7 +121,7 @@ for i in range(200):
 
 @test "progress says which trial it is" {
   needs_terminal
-  env -u NO_COLOR -u CI -u COLUMNS TERM=xterm LC_ALL=C.UTF-8 timeout 60 tests/cli/terminal.py 80x24 -- "${HOGRING:-build/hogring}" compare --strategies ssp --workers 2 --epochs 4 --tune lr=0.01:0.1:4 >"$TMP/screen" </dev/null
+  env -u NO_COLOR -u CI -u COLUMNS TERM=xterm LC_ALL=C.UTF-8 timeout 200 tests/cli/terminal.py 80x24 -- "${HOGRING:-build/hogring}" compare --strategies ssp --workers 2 --epochs 4 --tune lr=0.01:0.1:4 >"$TMP/screen" </dev/null
   grep -qaE "tuning ssp: [1-6] of 6 trials" "$TMP/screen"
 }
 
