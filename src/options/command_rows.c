@@ -135,7 +135,7 @@ static const struct hr_option results[] = {
         "write everything as JSON; - for stdout (help json: fields); train, compare: "
         "FILE,digests=N: with digests of all tensors every N steps, which change no bit, so that "
         "hogring gate finds the step and the tensor where two runs part",
-        .written = true,
+        .written = true, .stdout_too = true,
         .commands = READERS | HR_PREDICT | HR_SAMPLE | HR_INSPECT | HR_BENCH | HR_REPLAY |
                     HR_DOCTOR | HR_TOP | HR_VERIFY | HR_GATE,
         .models = HR_OF_ALL_MODELS, .first = true),
@@ -185,9 +185,8 @@ static const struct hr_option results[] = {
         .written = true, .commands = HR_EVAL),
     ROW("out", TEXT, out, "FILE", NULL,
         "write all samples' answers here: FILE.csv, or FILE.npy (float32, samples x classes); - "
-        "for "
-        "stdout",
-        .written = true, .commands = HR_PREDICT, .first = true),
+        "for stdout",
+        .written = true, .stdout_too = true, .commands = HR_PREDICT, .first = true),
     ROW("worst", COUNT, worst, "N", NULL,
         "list the N test samples with the largest loss: those that it gets wrong and is surest of "
         "come first",

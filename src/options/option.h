@@ -134,6 +134,7 @@ struct hr_option {
     double (*by_optimizer)(const struct hr_rule *rule);
     unsigned commands; /* that have it; 0: train and compare */
     bool written;      /* names a file, or a folder, that is written; all others may name inputs */
+    bool stdout_too;   /* of these: - is stdout; to all others it is no name */
     bool first;        /* people use it first: --help shows it */
     /* It is said behind a value of with[0], in the order of the rows, and the help of that option
      * says so: EPOCHS and FACTOR of --lr-schedule step:5,0.1. */

@@ -253,7 +253,7 @@ END
   refused 2 "is read here" gate "$TMP/b.json" --against "$TMP/older" --json "$TMP/older"
   refused 2 "is read here" gate "$TMP/b.json" --junit "$TMP/d.csv"
   refused 2 "are one file" gate "$TMP/b.json" --json "$TMP/x" --junit "$TMP/./x"
-  refused 2 "--junit -: expected a file" gate "$TMP/b.json" --junit -
+  refused 2 "--junit -: cannot go to stdout" gate "$TMP/b.json" --junit -
   md5sum --quiet -c "$TMP/sums"
 }
 

@@ -222,6 +222,16 @@ PY
   refused 3 "$TMP/runs/ps-sync" compare --strategies allreduce,ps-sync --checkpoint-dir "$TMP/runs" "${quick[@]}"
 }
 
+@test "what cannot go to stdout writes no file named -" {
+  for o in plot report record log timeline tensorboard checkpoint-dir calibrate; do
+    refused 2 "--$o -: cannot go to stdout; expected " train "${quick[@]}" --$o -
+  done
+  refused 2 "--out -: cannot go to stdout; expected FILE" data pack --data digits --out -
+  refused 2 "--out -: cannot go to stdout; expected FILE" data make sparse --rows 3 --out -
+  refused 2 "--export -: cannot go to stdout; expected FILE.onnx" inspect "$TMP" --export -
+  refused 2 "--worst-sheet -: cannot go to stdout; expected FILE.png" eval "$TMP" --worst-sheet -
+}
+
 # In a folder that is a file, and where a folder has the name; nothing is printed, so nothing was computed.
 @test "every command refuses outputs that cannot be written before it begins" {
   echo >"$TMP/file"

@@ -131,8 +131,6 @@ static enum hr_status check_metrics(const struct hr_cli *cli)
     if (hr_cli_was_given(cli, "overwrite") && !wanted && !cli->train.checkpoint_dir[0])
         return hr_fail(HR_E_USAGE, "--overwrite: what? give --checkpoint-dir, --log or "
                                    "--tensorboard too");
-    if (!strcmp(cli->log, "-"))
-        return hr_fail(HR_E_USAGE, "--log -: expected a file, as run.jsonl");
     return HR_OK;
 }
 
@@ -149,8 +147,13 @@ enum hr_status hr_outcome_check(const struct hr_cli *cli)
         return hr_fail(HR_E_USAGE, "--json digests=N: where to? give --json FILE,digests=N");
     for (size_t i = 0; (row = hr_cli_option_at(i).row) != NULL; i++) {
         const char *path = (const char *)cli + hr_cli_option_at(i).base + row->offset;
-        if (row->written && path[0] && strcmp(path, "-") != 0)
+        if (!row->written || !path[0])
+            continue;
+        if (strcmp(path, "-") != 0)
             HR_TRY(check_output(row, path));
+        else if (cli->given[i] && !row->stdout_too) /* --out is two commands' */
+            return hr_fail(HR_E_USAGE, "--%s -: cannot go to stdout; expected %s", row->name,
+                           row->metavar);
     }
     return HR_OK;
 }
