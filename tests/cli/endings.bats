@@ -107,6 +107,17 @@ interrupted() {
   ! pgrep -f "hogring compare.*$TMP/json" >/dev/null
 }
 
+@test "whoever is stopped of those that are compared side by side is named when its time is up" {
+  heard compare "${long[@]}" --concurrent --timeout 1s:0 --json "$TMP/json" 2>"$TMP/err" >/dev/null &
+  pid=$!
+  await "$TMP/err" "hogwild seed 1  epoch 1/"
+  for n in $(seq 5); do kill -STOP "$(child_of $pid $n)"; done
+  code=0; wait $pid || code=$?
+  [ $code = 4 ] || { echo "exit $code"; cat "$TMP/err"; return 1; }
+  [ "$(grep -c "seed 1: its process was stopped for longer than --timeout" "$TMP/err")" = 5 ] || { cat "$TMP/err"; return 1; }
+  ! pgrep -f "hogring compare.*$TMP/json" >/dev/null
+}
+
 @test "a killed worker process is named, and the run ends with 4" {
   for strategy in allreduce ps-sync ps-async hogwild; do
     # No wait ends by its deadline: who goes on has noticed the death.

@@ -24,6 +24,7 @@
 #include "options/sweep.h"
 #include "session/result.h"
 #include "shm/gauge.h"
+#include "shm/process.h"
 #include "terminal/output.h"
 #include "train/multinode.h"
 #include "train/shared_memory.h"
@@ -550,17 +551,29 @@ static void forward_signals(const struct entrant *entrants, size_t n, struct for
         }
 }
 
-static void wait_for_parcel(struct hr_crowd *crowd, const struct entrant *entrants, size_t n,
-                            size_t k, struct forwarded *forwarded)
+enum { DRAWN_MS = 100 };
+
+/* Every wait of a run has its deadline, but a process that is stopped minds none: one that has been
+ * for timeout_s (0: no limit), in which we were not, is killed; false. */
+static bool wait_for_parcel(struct hr_crowd *crowd, const struct entrant *entrants, size_t n,
+                            size_t k, double timeout_s, struct forwarded *forwarded)
 {
     struct pollfd readable = {.fd = entrants[k].pipe, .events = POLLIN};
-    while (poll(&readable, 1, 100) <= 0) {
+    double stopped_ms = 0;
+    while (poll(&readable, 1, DRAWN_MS) <= 0) {
         crowd_draw(crowd);
         forward_signals(entrants, n, forwarded);
+        stopped_ms = hr_process_is_stopped(entrants[k].pid) ? stopped_ms + DRAWN_MS : 0;
+        if (timeout_s > 0 && stopped_ms > timeout_s * 1000) {
+            kill(entrants[k].pid, SIGKILL);
+            return false;
+        }
     }
+    return true;
 }
 
-static void receive(struct hr_compare_runs *runs, size_t i, const struct entrant *entrant)
+static void receive(struct hr_compare_runs *runs, size_t i, const struct entrant *entrant,
+                    bool in_time)
 {
     struct parcel parcel = {0};
     struct hr_run_result *result = &parcel.result;
@@ -573,7 +586,9 @@ static void receive(struct hr_compare_runs *runs, size_t i, const struct entrant
         continue;
     if (!whole) {
         hr_run_result_free(result);
-        compare_runs_note(runs, i, HR_E_LOST, "its process ended without a result");
+        compare_runs_note(runs, i, in_time ? HR_E_LOST : HR_E_TIMEOUT,
+                          in_time ? "its process ended without a result"
+                                  : "its process was stopped for longer than --timeout");
         return;
     }
     runs->results[i] = parcel.result;
@@ -603,8 +618,9 @@ static enum hr_status compare_side_by_side(const struct hr_cli *cli, struct hr_d
         for (; started < runs->per_seed && status == HR_OK; started += status == HR_OK)
             status = start_entrant(cli, dataset, &crowd, first + started, &entrants[started]);
         for (size_t k = 0; k < started; k++) {
-            wait_for_parcel(&crowd, entrants, started, k, &forwarded);
-            receive(runs, first + k, &entrants[k]);
+            const bool in_time =
+                wait_for_parcel(&crowd, entrants, started, k, cli->train.timeout, &forwarded);
+            receive(runs, first + k, &entrants[k], in_time);
             crowd_ran(&crowd, first + k, &runs->results[first + k]);
         }
         crowd_end(&crowd);
