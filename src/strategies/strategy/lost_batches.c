@@ -103,6 +103,7 @@ void hr_stats_drop(struct hr_worker_stats *stats)
         return;
     hr_atom32_store_release(&stats->last.counting, HR_DROPPING); /* partner: hr_stats_mend */
     drop(stats);
+    stats->too_late++;
     hr_stats_end(stats);
 }
 

@@ -53,6 +53,7 @@ struct hr_worker_stats {
     uint64_t steps, samples, updates;       /* steps: gradients */
     uint64_t epoch_samples;
     double epoch_loss; /* sum over the epoch's samples so far */
+    uint64_t too_late; /* gradients that it knows were dropped */
     struct hr_last_gradient last;
     struct hr_marked_counters mark;
     struct hr_cut_counters at_cut;

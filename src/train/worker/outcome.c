@@ -125,14 +125,14 @@ static void report_gradient(struct hr_train_worker *self, uint64_t index, size_t
         return;
     HR_ASSERT(reports->n < HR_REPORTS_MOST);
     reports->step[reports->n++] = (struct hr_counted_step){
-        index, samples, self->worker.stats->samples, loss_sum, reports->norm};
+        index, samples, self->worker.stats->too_late, loss_sum, reports->norm};
     reports->norm = NAN;
 }
 
 /* Of the update that was counted since it told last. */
 static uint32_t staleness_of(struct hr_train_worker *self, const struct hr_counted_step *step)
 {
-    if (self->worker.stats->samples < step->counted)
+    if (self->worker.stats->too_late > step->too_late) /* of no sample, perhaps */
         return HR_DROPPED;
     if (hr_strategy_never_stale(self->worker.shared->strategy))
         return 0;

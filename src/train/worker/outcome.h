@@ -83,7 +83,7 @@ enum { HR_REPORTS_MOST = 64 };
 struct hr_counted_step {
     uint64_t index;
     size_t samples;
-    uint64_t counted; /* samples that the worker had counted with it: fewer now, it was dropped */
+    uint64_t too_late; /* gradients of the worker that were before it: more now, it was */
     double loss_sum;
     float norm;
 };
