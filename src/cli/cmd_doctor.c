@@ -349,7 +349,7 @@ static void print(const struct round *round)
     if (round->n && !round->pid)
         fputs("hogring doctor PID says who waits for whom in one of them\n", stdout);
     if (others && !round->pid)
-        fprintf(stdout, "%zu of other users cannot be read: /dev/shm/%s%s\n", others,
+        fprintf(stdout, "%zu of other users cannot be read:\n  /dev/shm/%s%s\n", others,
                 json_string_value(json_array_get(round->others, 0)), others > 1 ? ", ..." : "");
     for (size_t i = 0; round->pid && i < round->n; i++)
         print_one(stdout, &round->patients[i], width);
