@@ -78,7 +78,7 @@ dies() {
 killed_in() {
   local nth=$1
   shift
-  for epochs in 40 200 1000; do
+  for epochs in 100 500 2500; do
     started train --model softmax --compute-time 1ms --launch process --epochs $epochs "$@"
     await "^epoch 2/"
     victim=$(child_of $pid $nth)

@@ -53,11 +53,11 @@ costs_all() {
 
 @test "real time: who stalls is named, and so is what it cost" {
   for launch in thread process; do
-    hogring train --model softmax --workers 3 --epochs 2 --launch "$launch" --inject stall:2@step=5+700ms \
+    hogring train --model softmax --workers 3 --epochs 2 --launch "$launch" --inject stall:2@step=5+3s \
       --details --json "$TMP/run.json" >"$TMP/out" 2>"$TMP/err"
     grep -q ': rank 2 caused .* of all waiting (.*, stalled$' "$TMP/out"
-    [ "$(json "$TMP/run.json" '0.69 < d["runs"][0]["waiting"]["stalled"]')" = True ]
-    [ "$(json "$TMP/run.json" 'd["runs"][0]["waiting"]["by_rank"][2]["stalled"] > 0.7')" = True ]
+    [ "$(json "$TMP/run.json" '2.99 < d["runs"][0]["waiting"]["stalled"]')" = True ]
+    [ "$(json "$TMP/run.json" 'd["runs"][0]["waiting"]["by_rank"][2]["stalled"] > 3')" = True ]
   done
 }
 
