@@ -239,8 +239,8 @@ enum hr_status hr_table_hold_out(const char *name, const char *split, bool class
     enum hr_status st;
     if (table->count < 2)
         return hr_fail(HR_E_FORMAT,
-                       "%s: has %zu samples, expected at least 2: one to train on and one to test",
-                       name, table->count);
+                       "%s: has %zu sample%s, expected at least 2: one to train on and one to test",
+                       name, table->count, table->count == 1 ? "" : "s");
     HR_TRY_GOTO(hr_take(name, table->count, &marks), st, out);
     const struct hr_hold_out how = {split, classes ? table->labels : NULL, table->groups};
     HR_TRY_GOTO(hr_hold_out_tests(name, &how, table->count, fraction, marks), st, out);

@@ -143,8 +143,10 @@ enum hr_status hr_columns_take(const struct hr_columns *columns, size_t feature,
     if (column->is_words)
         return take_word(column, f, met, numbers), HR_OK;
     char what[400];
-    snprintf(what, sizeof what, "\"%s\", expected a finite number%s%s%s%s",
-             hr_shown(f->text, f->bytes).text,
+    double number;
+    const bool large = hr_field_number(r, f, &number) && isfinite(number);
+    snprintf(what, sizeof what, "\"%s\", expected a %s%s%s%s%s", hr_shown(f->text, f->bytes).text,
+             large ? "number of at most 3.4e38" : "finite number",
              is_grouped(f)       ? " without a mark for thousands"
              : columns->of_model ? ", as the model was trained on"
              : hr_field_looks_number(f)

@@ -62,10 +62,13 @@ static enum hr_status read_plain(struct hr_csv_reader *r, struct hr_csv_field *f
 {
     f->text = r->at;
     for (; r->at < r->end && *r->at != r->separator && !at_break(r); r->at++)
-        if (*r->at == '"' || *r->at == '\0')
-            return hr_csv_fail_at(r, f,
-                                  *r->at ? "a quote inside a field without quotes, expected \"...\""
-                                         : "a byte 0, expected text");
+        if (*r->at == '"' || *r->at == '\0' || *r->at == '\r')
+            return hr_csv_fail_at(
+                r, f,
+                *r->at == '"'    ? "a quote inside a field without quotes, expected \"...\""
+                : *r->at == '\r' ? "a carriage return and no line feed behind it, which ends no "
+                                   "line; expected both, or a line feed alone"
+                                 : "a byte 0, expected text");
     f->bytes = hr_min_size((size_t)(r->at - f->text), HR_CSV_MAX_FIELD);
     while (f->bytes && (f->text[f->bytes - 1] == ' ' || f->text[f->bytes - 1] == '\t'))
         f->bytes--;

@@ -8,6 +8,7 @@
 
 #include "base/inputs.h"
 #include "base/path.h"
+#include "data/bytes.h"
 #include "data/hold_out.h"
 #include "formats/formats.h"
 #include "formats/idx.h"
@@ -189,6 +190,15 @@ bool hr_dataset_is_built_in(const char *name)
     return !strcmp(name, "digits") || !strcmp(name, "fashion-mnist");
 }
 
+/* As spreadsheets write "Unicode text". */
+static bool is_utf16(const char *path)
+{
+    unsigned char mark[2];
+    size_t got;
+    return hr_bytes_peek_file(path, mark, sizeof mark, &got) == HR_OK && got == sizeof mark &&
+           ((mark[0] == 0xff && mark[1] == 0xfe) || (mark[0] == 0xfe && mark[1] == 0xff));
+}
+
 static enum hr_status find_known(const char *name, const struct hr_format **format)
 {
     if (access(name, F_OK) && errno == ENOENT)
@@ -205,6 +215,9 @@ static enum hr_status find_known(const char *name, const struct hr_format **form
                        "names",
                        name);
     HR_TRY(hr_format_find(name, format));
+    if (!*format && is_utf16(name))
+        return hr_fail(HR_E_FORMAT,
+                       "%s: is text in UTF-16, expected UTF-8 (iconv -f UTF-16 -t UTF-8)", name);
     if (!*format)
         return hr_fail(HR_E_FORMAT,
                        "%s: is no data that is known here, expected packed, CSV, libsvm, text "

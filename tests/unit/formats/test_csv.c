@@ -129,7 +129,10 @@ static void wrong_tables_are_refused_with_their_place(void **state)
     refuses("a,b\n\"x\n\",1\n", "f: line 2, column 1, a: \"x?\", expected a finite number");
     refuses("a,\"b\nc\"\n1,2\nx,3\n", "f: line 4, column 1, a: \"x\", expected a finite number");
     refuses("1,2\n3,4\nnan,4\n", "f: line 3, column 1: \"nan\", expected a finite number");
-    refuses("1,2\n1e39,4\n", "line 2, column 1: \"1e39\", expected a finite number");
+    refuses("1,2\n1e39,4\n", "line 2, column 1: \"1e39\", expected a number of at most 3.4e38");
+    refuses("a,label\r1,x\r2,y\r", "f: line 1, column 2: a carriage return and no line feed");
+    refuses("1,x\r\n2,y\r", "f: line 2, column 2: a carriage return and no line feed");
+    refuses("1,x\r\n2,y\r\r\n", "f: line 2, column 2: a carriage return and no line feed");
     refuses("1,2\n-inf,4\n", "line 2, column 1: \"-inf\"");
     refuses("1,2\n0x10,4\n", "line 2, column 1: \"0x10\"");
     refuses("1,2\n,4\n", "line 2, column 1: \"\", expected a finite number");
@@ -142,7 +145,7 @@ static void wrong_tables_are_refused_with_their_place(void **state)
     refuses("\n\n", "f: holds no line, expected a table");
     refuses("", "f: holds no line, expected a table");
     refuses("3,1,y\n4,2,n\n", "f: line 1: \"y\" may be the name of a column or a label");
-    refuses("1,2\n", "f: has 1 samples, expected at least 2");
+    refuses("1,2\n", "f: has 1 sample, expected at least 2");
     scratch_write("f", "1,2\n3,\0\n", 8);
     data_refused("f", NULL, HR_E_FORMAT, "f: is no data that is known here");
 }

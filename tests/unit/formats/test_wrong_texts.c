@@ -199,6 +199,11 @@ static void long_fields_and_zeros_are_refused(void **state)
     data_refused("f", NULL, HR_E_FORMAT, "longer than 255 bytes or holds a byte 0");
     scratch_write("f", "a,\0y\n", 5);
     data_refused("f", NULL, HR_E_FORMAT, "is no data that is known here");
+    scratch_write("f",
+                  "\xff\xfe"
+                  "a\0,\0y\0",
+                  8);
+    data_refused("f", NULL, HR_E_FORMAT, "is text in UTF-16, expected UTF-8");
     data_refused("", NULL, HR_E_IO, "no file train-images-idx3-ubyte there");
 }
 
