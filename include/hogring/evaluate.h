@@ -19,7 +19,7 @@ struct hr_evaluation {
     char model[1024];                /* the layers in full */
     double test_loss, test_accuracy; /* accuracy: NaN where values or tokens are predicted */
     struct hr_fit fit; /* over the classes, or the mean over the targets; NaN of sparse classes */
-    size_t tokens;     /* of a sample, of text; 0: of no text. Losses are nats a token */
+    size_t tokens;     /* of a sample, of text; 0: of no text. Losses are nats per token */
     size_t targets;    /* values of each sample that are predicted; 0: classes. With some: */
     struct hr_target_fit {
         char name[64];          /* "" where the data have no header */

@@ -138,7 +138,8 @@ struct hr_observer {
      * is set), before anything is trained. */
     enum hr_status (*admits)(void *arg, const struct hr_run_info *info);
     void (*started)(void *arg, const struct hr_run_info *info);
-    void (*progress)(void *arg, const struct hr_progress *progress); /* about ten times a second */
+    void (*progress)(void *arg,
+                     const struct hr_progress *progress); /* about ten times per second */
     void (*evaluated)(void *arg, const struct hr_curve_point *point);
     /* The state is copied, to be saved as this step; nothing that is told from now on is in it. */
     void (*saving)(void *arg, uint64_t step);

@@ -193,7 +193,7 @@ struct hr_run_result {
     size_t classes;            /* of the labels; 0: it predicts no classes */
     bool unequal;              /* one class has over three times the test samples of another */
     size_t targets;            /* values that it predicts of each sample; 0: classes */
-    size_t tokens;             /* of a sample, of text; 0: of no text. Losses are nats a token */
+    size_t tokens;             /* of a sample, of text; 0: of no text. Losses are nats per token */
     struct hr_fit test_fit, validation_fit; /* of the last evaluation; NaN where losses are */
     uint64_t first_samples; /* of gradients at the initial weights; 0: they were not random */
     double first_loss;      /* the sum of their losses, before anything was learned */

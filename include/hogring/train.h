@@ -65,7 +65,7 @@ struct hr_train_options {
     char kernels[16];   /* fast, direct, reference */
     char precision[16]; /* of a network: float32, bf16: what its products and activations are */
     size_t workers;     /* 1 to 64; default: the processors allowed, at least 2 */
-    size_t servers;     /* shards of parameter servers; 0: one, colocated one a worker up to 64 */
+    size_t servers;     /* shards of parameter servers; 0: one, colocated one per worker up to 64 */
     char placement[16]; /* dedicated: each shard is a rank; colocated: worker s serves shard s */
     char server_placement[16]; /* on several machines: spread over them; first: all on machine 0 */
     char aggregate[8];  /* ps-sync on several machines: node: a machine's workers push as one; none;
@@ -88,11 +88,11 @@ struct hr_train_options {
     char calibrate[1024];      /* write a model of this run here, for --clock virtual; "": do not */
     char record[1024];         /* write a trace of the run here; "": do not */
     char record_block[16];     /* hogwild, recording: bytes that are read or updated at once */
-    size_t batch_size;         /* samples a worker and step */
-    size_t global_batch_size;  /* samples a step of all workers; 0: batch_size times workers */
+    size_t batch_size;         /* samples per worker and step */
+    size_t global_batch_size;  /* samples per step of all workers; 0: batch_size times workers */
     size_t accumulate;         /* minibatches of a worker that make one update together */
     size_t pipeline;           /* ranks that compute a worker's gradient, its stages; 0: itself */
-    size_t micro_batches;      /* that a worker's batch is cut into in a pipeline; 0: one a stage */
+    size_t micro_batches; /* that a worker's batch is cut into in a pipeline; 0: one per stage */
     char pipeline_schedule[16]; /* gpipe, 1f1b, interleaved, zero-bubble */
     char stages[256];           /* of a pipeline: auto, or layers of each part, as 3,2,4 */
     size_t chunks;              /* parts of the model that each stage has */
@@ -114,7 +114,7 @@ struct hr_train_options {
     size_t micro_shards;   /* of a global batch, under repro; a power of two */
     size_t threads_per_worker; /* that share a worker's computing; they change no bit */
     size_t epochs;
-    size_t epoch_size;          /* samples an epoch; 0: those of the training split */
+    size_t epoch_size;          /* samples per epoch; 0: those of the training split */
     double validation_fraction; /* of the training samples, held out; what is measured meanwhile is
                                    measured on them, and the test set once, at the end; 0: none */
     char augment[64];           /* of training batches: "", flip, crop:PAD, or flip,crop:PAD */

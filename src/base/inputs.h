@@ -9,7 +9,7 @@
  * reading, and every output, of base/file.h, base/pipe.h and data/gzip_stream.h comes by here; what
  * a program wrote itself and reads back it takes out again (hr_input_release).
  *
- * Memory:  some 150 bytes a file; files of a folder that is here are not kept one by one.
+ * Memory:  some 150 bytes per file; files of a folder that is here are not kept one by one.
  * Threads: any.
  * Test:    tests/unit/base/test_inputs.c, tests/cli/inputs.bats
  */

@@ -15,7 +15,7 @@ bool hr_parse_number(const char *text, double *out);
 bool hr_parse_duration(const char *text, double *out);
 bool hr_parse_seconds(const char *text, double *out);
 bool hr_parse_size(const char *text, uint64_t *out);
-/* In bytes a second; GB/s counts bytes, Gb/s bits, both decimal. */
+/* In bytes per second; GB/s counts bytes, Gb/s bits, both decimal. */
 bool hr_parse_bandwidth(const char *text, double *out);
 
 /* A real number as files hold it: all `bytes` bytes of text (no 0 behind them needed) are

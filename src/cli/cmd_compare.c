@@ -71,7 +71,7 @@ static enum hr_status report(const struct hr_cli *cli, const struct hr_dataset *
     HR_TRY(write_outcome(cli, dataset, runs, tuning, good, &request));
     hr_outcome_say(cli, out);
     if (failed)
-        return hr_fail(failed, "not every run ended well: see above");
+        return hr_fail(failed, "some runs failed: see above");
     if (runs->unwritten)
         return hr_fail(HR_E_IO, "not every file is written whole: see above");
     if (hr_signals_seen(NULL))
@@ -130,20 +130,19 @@ const struct hr_command hr_command_compare = {
     .story =
         "Every strategy gets the same model, data, initial weights and order of samples, and "
         "is evaluated at\n"
-        "the same places. Synchronous ones make one update a step with the mean gradient of "
+        "the same places. Synchronous ones make one update per step with the mean gradient of "
         "the global batch;\n"
-        "asynchronous ones make one update a worker's minibatch, at the same --lr (--async-lr "
-        "divide: at lr /\n"
-        "workers): where that makes updates unlike, nothing is claimed but speed, and --tune\n"
-        "compares fairly (hogring help compare). They run one after another, so that timings are\n"
-        "fair, or all at once (--concurrent).\n"
-        "An entry of --strategies has any settings of its own but those that all share: data, "
-        "seed, clock,\n"
-        "--time-to, and where results go. Values that have commas or colons stand in "
-        "quotes or parentheses.\n"
-        "An option that is given several values, as --lr 0.01,0.02, makes a row of each. Before "
-        "they are compared,\n"
-        "each strategy may choose values of its own (--tune).\n",
+        "asynchronous ones make one update per minibatch of a worker, at the same --lr "
+        "(--async-lr divide:\n"
+        "at lr / workers). If updates differ in number or size, only speed is compared; "
+        "--tune makes a fair\n"
+        "comparison: each strategy first gets a learning rate and momentum that suit it.\n"
+        "Strategies run one after another, so that timings are fair, or all at once "
+        "(--concurrent).\n"
+        "An option with several values, as --lr 0.01,0.02, makes one row per value. An entry of "
+        "--strategies\n"
+        "may have settings of its own (ssp:lr=0.01), except data, seed, clock, --time-to and "
+        "output files.\n",
     .examples = "  hogring compare\n"
                 "  hogring compare --tune --seeds 5\n"
                 "  hogring compare --data fashion-mnist --batch-size 64 --tune \\\n"

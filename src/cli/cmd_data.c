@@ -40,7 +40,7 @@ static double density(const struct hr_dataset *d)
 struct text_look {
     struct hr_vocabulary vocabulary; /* owned */
     size_t occur;                    /* tokens of those that there may be */
-    double guess; /* nats a token of the test part, by how often each occurs in the training part,
+    double guess; /* nats per token of the test part, by how often each occurs in the training part,
                      once more than it does */
 };
 
@@ -121,8 +121,9 @@ static enum hr_status print_text(const struct hr_dataset *d)
     if (unmeasured(d))
         printf("          %zu more tokens are held out and not used (--text eval-tokens=N)\n",
                unmeasured(d));
-    printf("guess     test loss %.4g nats a token, by how often each occurs in training: to beat\n",
-           look.guess);
+    printf(
+        "guess     test loss %.4g nats per token, by how often each occurs in training: to beat\n",
+        look.guess);
     printf("digest    %s\n", d->digest);
     hr_vocabulary_free(&look.vocabulary);
     return HR_OK;

@@ -137,9 +137,9 @@ static enum hr_status print(const struct hr_cli *cli, const struct hr_evaluation
         print_fit("rmse ", &evaluation->fit);
     printf("test loss %.4f", evaluation->test_loss);
     if (evaluation->tokens)
-        printf(" nats a token, perplexity %.4g", fit->perplexity);
+        printf(" nats per token, perplexity %.4g", fit->perplexity);
     if (evaluation->tokens && !isnan(fit->bits_per_byte))
-        printf(", %.4g bits a byte", fit->bits_per_byte);
+        printf(", %.4g bits per byte", fit->bits_per_byte);
     printf(" (%zu samples", evaluation->count);
     if (evaluation->tokens)
         printf(" of %zu tokens", evaluation->tokens);

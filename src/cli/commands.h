@@ -1,4 +1,4 @@
-/* commands.h - the subcommands, one a file. Each parses its own arguments, prints its results and
+/* commands.h - the subcommands, one per file. Each parses its own arguments, prints its results and
  * returns the exit code. */
 #ifndef HR_CLI_COMMANDS_H
 #define HR_CLI_COMMANDS_H

@@ -12,11 +12,11 @@ enum hr_status hr_target_rows_begin(struct hr_target_rows *rows, const char *nam
                                     const struct hr_array *names)
 {
     if (width < 1 || width > HR_MAX_TARGETS)
-        return hr_fail(HR_E_FORMAT, "%s: has %zu targets a sample, expected 1 to %d", name, width,
+        return hr_fail(HR_E_FORMAT, "%s: has %zu targets per sample, expected 1 to %d", name, width,
                        HR_MAX_TARGETS);
     if (rows->width && rows->width != width)
         return hr_fail(HR_E_FORMAT,
-                       "%s: has %zu targets a sample, expected %zu, as the file before", name,
+                       "%s: has %zu targets per sample, expected %zu, as the file before", name,
                        width, rows->width);
     if (rows->names.bytes && names && names->bytes && !same_names(&rows->names, names))
         return hr_fail(HR_E_FORMAT,

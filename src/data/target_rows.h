@@ -1,4 +1,4 @@
-/* target_rows.h - the values of a regression, as files give them: `width` numbers a sample.
+/* target_rows.h - the values of a regression, as files give them: `width` numbers per sample.
  *
  * What is a class for other data is here the number of the sample's row: rows are counted through
  * all files of a data set, so samples may be drawn, held out and handed out without their values.
@@ -26,7 +26,7 @@ struct hr_target_rows {
     const char **name_table; /* (width) owned, made by hr_target_rows_finish; or NULL */
 };
 
-/* A file has so many values a sample, named `names` (a list as above; NULL: not). HR_E_FORMAT: a
+/* A file has so many values per sample, named `names` (a list as above; NULL: not). HR_E_FORMAT: a
  * file before it had another number, or other names; `name` and `place` say where. */
 HR_CHECKED enum hr_status hr_target_rows_begin(struct hr_target_rows *rows, const char *name,
                                                size_t width, const struct hr_array *names);

@@ -1,8 +1,8 @@
 /* budget.h - how long a run is: --budget, or else --epochs.
  *
  *     500Ksamples   samples trained on; the last step may go beyond
- *     20Kupdates    updates of the model: a synchronous strategy makes one a global batch, an
- *                   asynchronous one a worker's minibatch
+ *     20Kupdates    updates of the model: a synchronous strategy makes one per global batch, an
+ *                   asynchronous one per minibatch of a worker
  *     60s, 5m       seconds of training on the run's clock, as --max-seconds: virtual ones in
  *                   virtual time
  *

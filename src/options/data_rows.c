@@ -21,8 +21,9 @@ static const struct hr_option data[] = {
     ROW("test-fraction", NUMBER, test_fraction, "X", "0.2", "", HR_PART_OF("test", ""),
         .commands = READERS, .models = HR_OF_ALL_MODELS),
     ROW("split", TEXT, split, "HOW", NULL,
-        "which samples are held out: random, stratified (of each class as many), group:COLUMN "
-        "(no value of it in both parts), last (in the order of the file), fold:2/5 (a fifth)",
+        "which samples are held out: random, stratified (the same share of each class), "
+        "group:COLUMN (samples that share a value stay together), last (the end of the "
+        "file), fold:2/5 (the second fifth)",
         .said = "random", .commands = READERS, .models = HR_OF_ALL_MODELS),
     ROW("columns", TEXT, columns, "LIST", NULL,
         "CSV: columns to learn from, names or numbers from 1: age,sex", .said = "all",
@@ -30,11 +31,12 @@ static const struct hr_option data[] = {
     ROW("drop", TEXT, drop, "LIST", NULL, "CSV: columns to leave out: id,name",
         .commands = COLUMNS),
     ROW("one-hot", TEXT, one_hot, "LIST", NULL,
-        "CSV: columns of words, which become a 0 or 1 for each word; auto: all that have words",
+        "CSV: categorical columns, which become one column of 0 and 1 per word; auto: all "
+        "that have words",
         .said = "words are refused", .commands = COLUMNS),
     ROW("missing", TEXT, missing, "HOW", "refuse",
-        "CSV: where nothing stands (or NA, NaN, ?): refuse, mean (of the training rows), or drop "
-        "the row",
+        "CSV: missing values (nothing, NA, NaN, ?): refuse them, take the mean (of the "
+        "training rows), or drop the row",
         .words = "refuse|mean|drop", .commands = COLUMNS),
     ROW("header", TEXT, header, "HOW", "auto", "CSV: the first line has names: yes, no or auto",
         .words = "yes|no|auto", .commands = READERS | HR_PREDICT),
@@ -51,11 +53,10 @@ static const struct hr_option data[] = {
         .said = "the largest index; data make: 47236", .commands = READERS | HR_DATA_MAKE,
         .models = HR_OF_ALL_MODELS),
     ROW("resize", TEXT, resize, "HxW", NULL,
-        "images: every one brought to this height and width, by Pillow's bilinear filter",
+        "images: resize all to this height and width, with Pillow's bilinear filter",
         .said = "all have one size", .commands = READERS),
     ROW("skip-bad-images", FLAG, skip_bad_images, NULL, NULL,
-        "images: leave out, and count, those that are damaged or cut short, instead of ending "
-        "there",
+        "images: leave out damaged or truncated files, and count them, in place of failing",
         .commands = READERS | HR_PREDICT),
     ROW("context", COUNT, context, "context", "128", "", HR_PART_OF("text", "="),
         .commands = READERS, .range = {.least = 1, .most = 65536}),
@@ -66,7 +67,8 @@ static const struct hr_option data[] = {
     ROW("eval-tokens", COUNT, eval_tokens, "eval-tokens", "131072", "", HR_PART_OF("text", "="),
         .commands = READERS, .range = {.least = 1, .most = 4e9}),
     ROW("classes", TEXT, classes, "LIST", NULL,
-        "all there are, in order, for data that lacks some: cat,dog,eel, or how many: 10 (0 to 9)",
+        "all classes in order, for data that lacks some: cat,dog,eel, or their number: 10 (0 "
+        "to 9)",
         .said = "those of the data", .commands = READERS | HR_PREDICT, .models = HR_OF_ALL_MODELS),
 };
 

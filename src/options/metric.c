@@ -143,7 +143,7 @@ struct hr_metric_text hr_target_text(enum hr_metric metric, double target)
 /* --- when it is enough --- */
 
 #define OF_CLASSES "accuracy, balanced, macro_f1, roc_auc"
-#define METRICS "loss, " OF_CLASSES " (of values rmse, mae or r2; of text perplexity)"
+#define METRICS "loss, " OF_CLASSES " (for values rmse, mae or r2; for text perplexity)"
 
 /* Cuts the next piece off *rest; NULL: there is none. */
 static char *next(char **rest)
@@ -177,8 +177,8 @@ enum hr_status hr_early_stop_parse(const char *text, struct hr_early_stop *out)
         return HR_OK;
     return hr_fail(
         HR_E_USAGE,
-        "--early-stop %s: expected METRIC,PATIENCE or METRIC,PATIENCE,MIN-DELTA: " METRICS
-        ", epochs from 1, a number that is not negative, of a share below 1",
+        "--early-stop %s: expected METRIC,PATIENCE or METRIC,PATIENCE,MIN-DELTA, as loss,5 "
+        "or accuracy,5,0.01; METRIC: " METRICS,
         hr_printable(text).text);
 }
 

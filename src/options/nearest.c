@@ -54,7 +54,7 @@ static const char *const here[][2] = {
     {"label-column", " label labels class-column target-column "},
     {"data", " dataset train input-file "},
     {"test", " test-size "},
-    {"validation", " val "},
+    {"validation", " val val-split validation-split "},
     {"folds", " cross-validation cv kfold k-fold n-splits "},
     {"model", " arch network layers "},
     {"workers", " num-workers nproc np ngpus world-size "},
@@ -82,7 +82,7 @@ static const char *const here[][2] = {
     {"details", " verbose debug "},
     {"precision", " bf16 fp16 amp dtype mixed-precision "},
     {"link", " bandwidth network-latency "},
-    {"inject", " straggler "},
+    {"inject", " straggler slow "},
     {"timeline", " profile "},
     {"record", " trace "},
     {"max-memory", " memory ram memory-limit "},
@@ -100,6 +100,8 @@ static const char *const absent[][2] = {
     {" transformer transformers bert ", "the transformers here are gpt-nano, gpt-micro, and layers "
                                         "such as \"attention 4\" (hogring help "
                                         "models)"},
+    {" dropout ", "dropout is a layer of --model: \"dense 64, relu, dropout 0.5, dense 10\" "
+                  "(hogring help models)"},
     {" lstm gru rnn ", "there are no recurrent layers (hogring help models)"},
 };
 

@@ -189,7 +189,7 @@ static enum hr_status span(struct hr_rank *rank)
         prepare_update(worker, index);
         HR_TRY(hr_rank_gradient(rank, index, alone ? &by_itself : &together));
         HR_TRY(alone ? update_alone(rank) : update_together(rank, index));
-        worker->stats->updates += worker->group_rank == 0; /* one a step */
+        worker->stats->updates += worker->group_rank == 0; /* one per step */
     }
     return hr_rank_quiesce(rank, worker->index);
 }

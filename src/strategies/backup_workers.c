@@ -1,6 +1,6 @@
 /* Synchronous steps that do not wait for the slowest: backup workers.
  *
- *   Story    one server. Step t's global batch is split into shares, one a worker. The update is
+ *   Story    one server. Step t's global batch is split into shares, one per worker. The update is
  *            made when n - k gradients of step t are in; later ones are dropped, and
  *            their workers go on with the current step. A worker that has delivered waits for the
  *            step's end. k = 0 is ps-sync.

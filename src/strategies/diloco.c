@@ -153,7 +153,7 @@ static enum hr_status span(struct hr_rank *rank)
         HR_TRY(hr_rank_gradient(rank, index, meets(worker) ? &meeting : NULL));
         if (worker->samples)
             hr_update_replica(worker, index);
-        worker->stats->updates += worker->group_rank == 0; /* one a step */
+        worker->stats->updates += worker->group_rank == 0; /* one per step */
         HR_TRY(meets(worker) ? outer_step(rank) : hr_rank_pass(rank));
     }
     return hr_rank_quiesce(rank, worker->index);

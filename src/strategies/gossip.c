@@ -188,7 +188,7 @@ static enum hr_status span(struct hr_rank *rank)
         HR_TRY(hr_rank_gradient(rank, index, &hooks));
         if (worker->samples)
             hr_update_replica(worker, index);
-        worker->stats->updates += worker->group_rank == 0; /* one a step, of the mean */
+        worker->stats->updates += worker->group_rank == 0; /* one per step, of the mean */
         send_replica(worker);
         HR_TRY(hr_rank_barrier(rank, NULL, all_are_here, worker));
         average(worker);

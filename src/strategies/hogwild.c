@@ -3,7 +3,7 @@
  *   Story    a worker draws the index of a batch and computes a gradient from its private copy of
  *            the weights. Then it passes over the shared weights: it loads some, updates what it
  *            loaded, and stores that. It copies what it stores, for its next gradient: a push and
- *            the next pull are one pass, so a line that others wrote is fetched once a step. Only
+ *            the next pull are one pass, so a line that others wrote is fetched once per step. Only
  *            at the start and after a cut it pulls alone. Each worker has an optimiser state of its
  *            own; norms (--clip-norm, lars, lamb) are of its own gradient, state and copy.
  *            The rate and the gradient (--async-lr) may follow the

@@ -179,7 +179,8 @@ static inline void hr_hogwild_load(const struct hr_hogwild_weights *weights, siz
 {
     const struct hr_atom64 *from = weights->pairs + at / 2;
     const size_t pairs = count / 2;
-#pragma GCC unroll 8 /* lines come from far: the fewer instructions a line, the more on their way */
+#pragma GCC                                                                                        \
+    unroll 8 /* lines come from far: the fewer instructions per line, the more on their way */
     for (size_t i = 0; i < pairs; i++) {
         const struct hr_float_pair pair = hr_hogwild_load_relaxed(&from[i]);
         memcpy(&floats[2 * i], &pair, sizeof pair);

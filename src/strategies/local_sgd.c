@@ -110,7 +110,7 @@ static enum hr_status span(struct hr_rank *rank)
         HR_TRY(hr_rank_gradient(rank, index, meets(worker) ? &meeting : NULL));
         if (worker->samples)
             hr_update_replica(worker, index);
-        worker->stats->updates += worker->group_rank == 0; /* one a step, of the mean */
+        worker->stats->updates += worker->group_rank == 0; /* one per step, of the mean */
         HR_TRY(meets(worker) ? average(rank) : hr_rank_pass(rank));
     }
     return hr_rank_quiesce(rank, worker->index);

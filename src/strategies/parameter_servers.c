@@ -189,7 +189,7 @@ static void give(struct hr_worker *worker)
     struct line *line = line_of(worker->shared, worker->rank);
     note_gradient(worker);
     own->offered_ns = hr_clock_ns();
-    worker->stats->updates += /* one a step, or a push */
+    worker->stats->updates += /* one per step, or a push */
         worker->shared->strategy->synchronous ? worker->group_rank == 0 : leads(worker);
     line->samples = worker->samples;
     hr_atom64_store_release(&line->given, own->asked + 1); /* partner: all_have_given */
@@ -408,7 +408,7 @@ static enum hr_status span(struct hr_rank *rank)
     HR_TRY(hr_server_pull(rank, &reply));
     while (next_by_reply(worker, &reply, &index)) {
         HR_TRY(hr_rank_gradient(rank, index, gated ? &pushes_to_gate : &pushes));
-        worker->stats->updates += /* one a step, or one a push */
+        worker->stats->updates += /* one per step, or one a push */
             !strategy->synchronous || worker->group_rank == 0;
         hr_server_push(worker, index);
         HR_TRY(hr_server_pull(rank, &reply));

@@ -43,7 +43,7 @@ static enum hr_status span(struct hr_rank *rank)
 
 const struct hr_strategy hr_strategy_streamed = {
     .name = "allreduce",
-    .guarantee = "one replica; its stages update their own weights, an update a minibatch",
+    .guarantee = "one replica; its stages update their own weights, one update per minibatch",
     .options = (const char *const[]){"algorithm", NULL},
     .rows = {.one_state = has_one_state},
     .synchronous = true,

@@ -22,7 +22,7 @@ static const char *compute_text(const struct hr_run *run)
                                              : "as long as it takes";
 }
 
-/* "a gradient lognormal(10ms,0.3); a server's message 1ms; links 1GB/s; trouble slow:3x2" */
+/* "a gradient lognormal(10ms,0.3); a server's message 1ms; links 1GB/s; faults slow:3x2" */
 static void times_text(const struct hr_run *run, char *text, size_t size)
 {
     const struct hr_train_options *o = run->job.options;
@@ -38,9 +38,9 @@ static void times_text(const struct hr_run *run, char *text, size_t size)
         snprintf(messages, sizeof messages, "; links %.200s%s%.60s", o->topology,
                  o->link[0] && o->topology[0] ? " " : "", o->link);
     else if (simulated)
-        snprintf(messages, sizeof messages, "; links of no delay");
+        snprintf(messages, sizeof messages, "; links without delay");
     snprintf(text, size, "a gradient %.120s%s%s%s%.120s", compute_text(run), servers, messages,
-             o->inject[0] ? "; trouble " : "", o->inject);
+             o->inject[0] ? "; faults " : "", o->inject);
 }
 
 /* What `info` points to. */
@@ -78,7 +78,7 @@ static void add_task(const struct hr_train_job *job, struct hr_run_info *info, s
     const size_t T = dataset->tokens.context;
     if (T)
         snprintf(said->task, sizeof said->task,
-                 "text: the next of %zu tokens, %zu a sample; %zu to train on, %zu to %s",
+                 "text: the next of %zu tokens, %zu per sample; %zu to train on, %zu to %s",
                  dataset->classes, T, dataset->train.count * T, dataset->test.count * T,
                  job->options->validation_fraction > 0 || dataset->options.validation_data[0]
                      ? "validate"

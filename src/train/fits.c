@@ -50,7 +50,7 @@ static bool halve(const struct hr_train_call *call, size_t *number)
     return false;
 }
 
-/* "--workers 4 would fit", or fewer samples a batch, or both; "" when nothing helps. */
+/* "--workers 4 would fit", or fewer samples per batch, or both; "" when nothing helps. */
 static void advise(const struct hr_train_call *call, char *text, size_t size)
 {
     const struct hr_train_options *options = call->options;

@@ -366,16 +366,16 @@ static void apart_text(const struct hr_run *run, char *text, size_t size)
     const size_t each = each_of(run);
     const char *told = strategy->aggregated && each > 1 ? " (--aggregate none)" : "";
     if (each < 2)
-        snprintf(text, size, "one a worker: each machine has one%s", each ? "" : ", or a part");
+        snprintf(text, size, "one per worker: each machine has one%s", each ? "" : ", or a part");
     else if (!strategy->aggregated)
-        snprintf(text, size, "one a worker");
+        snprintf(text, size, "one per worker");
     else if (!strategy->synchronous)
-        snprintf(text, size, "one a worker%s: each is an update of its own", told);
+        snprintf(text, size, "one per worker%s: each is an update of its own", told);
     else if (each & (each - 1))
-        snprintf(text, size, "one a worker%s: %zu a machine cannot add in the order of all", told,
-                 each);
+        snprintf(text, size, "one per worker%s: %zu per machine cannot add in the order of all",
+                 told, each);
     else
-        snprintf(text, size, "one a worker%s%s", told, kept_apart(run));
+        snprintf(text, size, "one per worker%s%s", told, kept_apart(run));
 }
 
 void hr_aggregate_text(const struct hr_run *run, char *text, size_t size)
@@ -386,11 +386,11 @@ void hr_aggregate_text(const struct hr_run *run, char *text, size_t size)
         return;
     if (together && !run->shared.strategy->synchronous)
         snprintf(text, size,
-                 "one a machine: gradients of its %zu workers, of a minibatch each, are added "
+                 "one per machine: gradients of its %zu workers, of a minibatch each, are added "
                  "there, and are one update",
                  together);
     else if (together)
-        snprintf(text, size, "one a machine: gradients of its %zu workers are added there",
+        snprintf(text, size, "one per machine: gradients of its %zu workers are added there",
                  together);
     else
         apart_text(run, text, size);

@@ -86,7 +86,7 @@ PYTHON
   grep -q "1 dense 10" "$TMP/roof.svg"
 }
 
-@test "bench train shows samples a second, shares of the time, and the share of the roof" {
+@test "bench train shows samples per second, shares of the time, and the share of the roof" {
   hogring bench train --model softmax,mlp --input 1x8x8 --workers 2 --max-seconds 0.05 --json "$TMP/out.json" >"$TMP/table"
   grep -q "^mlp .*\(%\|no share\)" "$TMP/table"
   [ "$(json "$TMP/out.json" '[r["model"] for r in d["rows"]]')" = "['softmax', 'mlp']" ]

@@ -30,9 +30,9 @@ labels() {
 @test "a loss that ends above where it began is warned of" {
   diverging=(--epochs 3 --workers 4 --kernels reference --lr 1)
   hogring train "${diverging[@]}" --json "$TMP/out.json" >"$TMP/stdout" 2>"$TMP/stderr"
-  grep -q "^! allreduce: the training loss ended at .*, above the 2.* that its first epoch came to; try first: a smaller --lr" "$TMP/stdout"
+  grep -q "^! allreduce: the training loss ended at .*, above the 2.* of its first epoch; try first: a smaller --lr" "$TMP/stdout"
   [ "$(json "$TMP/out.json" '[(v["rose"], v["first_loss"] < r["train_loss"]) for r in d["runs"] for v in [r["divergence"]]]')" = "[(True, True)]" ]
-  told=$(sed -n 's/.*above the \([0-9.]*\) that its first epoch came to;.*/\1/p' "$TMP/stdout")
+  told=$(sed -n 's/.*above the \([0-9.]*\) of its first epoch;.*/\1/p' "$TMP/stdout")
   [ "$(json "$TMP/out.json" '["%.4f" % r["divergence"]["first_epoch_loss"] for r in d["runs"]]')" = "['$told']" ]
   hogring compare "${diverging[@]}" --strategies allreduce,allreduce:lr=0.05 --seeds 2 >"$TMP/stdout" 2>/dev/null
   grep -q "^Training loss rose: allreduce direct lr 1 (2 of 2 seeds)" "$TMP/stdout"

@@ -55,7 +55,7 @@ of() { json "$1" "d['runs'][0]['$2']"; }
     rm -rf "$TMP"/[ab]
     run=("${own[@]}" --early-stop "$rule" --keep best="${rule%,*}" --quiet)
     hogring train "${run[@]}" --checkpoint-dir "$TMP/a" --json "$TMP/a.json" >/dev/null
-    for steps in 7 22 40 61; do # of 18 an epoch
+    for steps in 7 22 40 61; do # of 18 per epoch
       hogring train "${run[@]}" --checkpoint-dir "$TMP/b" --resume auto --max-steps $steps >/dev/null
     done
     hogring train "${run[@]}" --checkpoint-dir "$TMP/b" --resume --json "$TMP/b.json" >/dev/null

@@ -326,7 +326,7 @@ GOLDEN = 0x9E3779B97F4A7C15
 def check_slow_steps():
     """A step of an all-reduce over no links lasts as long as its slowest gradient."""
     took = 0
-    for step in range(23):  # 1438 samples, 64 a step
+    for step in range(23):  # 1438 samples, 64 per step
         of_workers = []
         for w in range(4):
             ps = draw(("lognormal", 1e10, 0.3), 6 + GOLDEN, w, step)

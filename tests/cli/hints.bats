@@ -152,7 +152,7 @@ for name, scales in ("mixed", (6, 150, 2)), ("alike", (6, 40, 9)):
   echo 1000 >"$TMP/times"
   refused 3 "times:1: expected one duration with its unit, as 9.8ms or 9800000ns" simulate --compute-time "trace:$TMP/times"
   hogring simulate --max-steps 2 --quiet --strategy ps-sync --servers time=0 --timeout 0 --max-seconds 30 --compute-time 2ms >/dev/null
-  hogring help train --all | tr -s ' \n' ' ' | grep -q "trace:FILE (drawn from a text file of times, one a line as 9.8ms, behind # a comment)"
+  hogring help train --all | tr -s ' \n' ' ' | grep -q "trace:FILE (drawn from a text file, one time per line: 9.8ms; # begins a comment)"
 }
 
 @test "an expectation of 0 is one, and one that is not measured is refused at once" {

@@ -35,7 +35,7 @@ check_same_host() {
   needs_mpi "$1"
   here "$1" "$LINK-$1" check
   refused_by "$1"
-  [[ "$output" == *"processes 0 and 1 are both on $(hostname): one process a machine, its workers are threads ($2)"* ]]
+  [[ "$output" == *"processes 0 and 1 are both on $(hostname): one process per machine, its workers are threads ($2)"* ]]
 }
 
 check_wire() {

@@ -75,16 +75,16 @@ node_bits() {
   [ "$status" -eq 0 ] || { echo "$output"; return 1; }
   [[ "$output" != *"of a mean worker"* ]]
   several mpich 2 --workers 4 --epochs 2 --strategy ps-sync --json "$at/node"
-  [[ "$output" == *"pushes   one a machine: gradients of its 2 workers are added there"* ]] || { echo "$output"; return 1; }
-  [[ "$output" == *"of a mean worker: load "*", aggregate "*" (2 workers a machine), push "* ]] || { echo "$output"; return 1; }
+  [[ "$output" == *"pushes   one per machine: gradients of its 2 workers are added there"* ]] || { echo "$output"; return 1; }
+  [[ "$output" == *"of a mean worker: load "*", aggregate "*" (2 workers per machine), push "* ]] || { echo "$output"; return 1; }
   local bytes='d["runs"][0]["bytes"]["sent"], d["runs"][0]["bytes"]["received"]'
   [ "$(json "$at/none" "$bytes")" = "$(json "$at/node" "tuple(2 * b for b in ($bytes))")" ]
   [ "$(json "$at/none" 'd["runs"][0]["node_step"]')" = None ]
   [ "$(json "$at/node" 'abs(sum(s for k, s in d["runs"][0]["node_step"].items() if k != "workers") - d["runs"][0]["seconds"]) < 1e-6')" = True ]
   several mpich 2 --workers 4 --epochs 1 --strategy ps-sync --record "$at/trace"
-  [[ "$output" == *"pushes   one a worker (--aggregate none): the trace is replayed on one machine"* ]] || { echo "$output"; return 1; }
+  [[ "$output" == *"pushes   one per worker (--aggregate none): the trace is replayed on one machine"* ]] || { echo "$output"; return 1; }
   several mpich 2 --workers 4 --epochs 1 --strategy ps-sync --compress bf16
-  [[ "$output" == *"pushes   one a worker (--aggregate none): each keeps what its own push left out"* ]] || { echo "$output"; return 1; }
+  [[ "$output" == *"pushes   one per worker (--aggregate none): each keeps what its own push left out"* ]] || { echo "$output"; return 1; }
 }
 
 @test "who pushes is said of every run with servers on several machines" {
@@ -94,12 +94,12 @@ node_bits() {
     several mpich 2 --epochs 1 "$@"
     [ "$status" -eq 0 ] && [[ "$output" == *"  pushes   $said"$'\n'* ]] || { echo "$*: $output"; return 1; }
   }
-  pushes "one a worker (--aggregate none)" --workers 4 --strategy ps-sync --aggregate none
-  pushes "one a worker (--aggregate none): 3 a machine cannot add in the order of all" --workers 6 --strategy ps-sync
-  pushes "one a worker (--aggregate none): each is an update of its own" --workers 4 --strategy ps-async
+  pushes "one per worker (--aggregate none)" --workers 4 --strategy ps-sync --aggregate none
+  pushes "one per worker (--aggregate none): 3 per machine cannot add in the order of all" --workers 6 --strategy ps-sync
+  pushes "one per worker (--aggregate none): each is an update of its own" --workers 4 --strategy ps-async
   [[ "$output" == *"one update for each minibatch of 32"* ]] || { echo "$output"; return 1; }
-  pushes "one a worker: each machine has one" --workers 2 --strategy ps-sync
-  pushes "one a worker" --workers 4 --strategy backup-workers
+  pushes "one per worker: each machine has one" --workers 2 --strategy ps-sync
+  pushes "one per worker" --workers 4 --strategy backup-workers
 }
 
 @test "a push of parts and one of a machine are two things: who wants parts says so" {
@@ -116,7 +116,7 @@ node_bits() {
   several mpich 2 --workers 4 --strategy ps-async --aggregate node --placement dedicated:first --lr 0.02 --epochs 2 --checkpoint-dir "$at"
   [[ "$output" == *"length   2 epochs, 46 updates, seed 1"* ]] || { echo "$output"; return 1; } # of 45 batches each
   several mpich 2 --checkpoint-dir "$at" --resume --epochs 3
-  [[ "$output" == *"pushes   one a machine: "*"length   3 epochs, 69 updates, resumed at 46,"* ]] || { echo "$output"; return 1; }
+  [[ "$output" == *"pushes   one per machine: "*"length   3 epochs, 69 updates, resumed at 46,"* ]] || { echo "$output"; return 1; }
   # Another place: where they cannot, a line says so.
   several mpich 4 --checkpoint-dir "$at" --resume --epochs 4
   [ "$status" -eq 0 ] || { echo "$output"; return 1; }
@@ -125,7 +125,7 @@ node_bits() {
   [ "$status" -eq 0 ] || { echo "$output"; return 1; }
   [[ "$output" == *"--aggregate node is not supported on one machine"*"length   5 epochs, 159 updates, resumed at 114,"* ]] || { echo "$output"; return 1; }
   several mpich 2 --checkpoint-dir "$at" --resume --epochs 6
-  [[ "$output" == *"pushes   one a machine: "*"length   6 epochs, 182 updates, resumed at 159,"* ]] || { echo "$output"; return 1; }
+  [[ "$output" == *"pushes   one per machine: "*"length   6 epochs, 182 updates, resumed at 159,"* ]] || { echo "$output"; return 1; }
 }
 
 @test "where workers cannot push as one, that is said" {
@@ -144,7 +144,7 @@ node_bits() {
 @test "a machine's workers are one to asynchronous servers, when it is asked for" {
   several mpich 2 --workers 4 --epochs 1 --strategy ssp --aggregate node --json "$BATS_TEST_TMPDIR/run"
   [ "$status" -eq 0 ] || { echo "$output"; return 1; }
-  [[ "$output" == *"pushes   one a machine: gradients of its 2 workers, of a minibatch each, are added there, and are one update"* ]]
+  [[ "$output" == *"pushes   one per machine: gradients of its 2 workers, of a minibatch each, are added there, and are one update"* ]]
   [ "$(json "$BATS_TEST_TMPDIR/run" 'd["runs"][0]["updates"]')" = 23 ] # of 45 batches
 }
 
@@ -162,7 +162,7 @@ rows() {
     local alone=$(digest_of "$output")
     several openmpi 2 --data $data --model softmax --workers 4 --max-steps 20 --strategy ps-sync --aggregate node --placement dedicated:first
     [ "$status" -eq 0 ] && [ "$(digest_of "$output")" = "$alone" ] || { echo "$data: $output"; return 1; }
-    [[ "$output" == *"(1 on m0)"*"pushes   one a machine"* ]] || { echo "$output"; return 1; }
+    [[ "$output" == *"(1 on m0)"*"pushes   one per machine"* ]] || { echo "$output"; return 1; }
   done
   several openmpi 2 --data "$at/rows.csv" --workers 2 --strategy ps-sync --aggregate node
   [ "$status" -eq 2 ]

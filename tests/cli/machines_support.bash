@@ -22,7 +22,7 @@ in_time() {
   return $code
 }
 
-# start_on LIBRARY MACHINES COMMAND...: one process a machine, by that library's mpirun; $output is both streams.
+# start_on LIBRARY MACHINES COMMAND...: one process per machine, by that library's mpirun; $output is both streams.
 start_on() {
   local library=$1 machines=$2
   shift 2

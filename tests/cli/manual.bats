@@ -202,5 +202,5 @@ END
   [ "$(strategies '$3 == "one"')" = backup-workers ]
   [ "$(strategies '$2 == "asynchronous" && $4 == "term"')" = "" ]
   [ "$(hogring help strategies --list | grep ^diloco)" = "diloco synchronous none term" ]
-  hogring help strategies | grep -q "^# For programs\|--list has a line each"
+  hogring help strategies | grep -q "^# For programs\|--list has one line"
 }

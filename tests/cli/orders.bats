@@ -16,7 +16,7 @@ weights() {
   [ "$(weights "$TMP/out.json" 1)" = "$(weights "$TMP/one.json" None)" ]
   [ "$(json "$TMP/out.json" 'len({r["weights_digest"] for r in d["runs"]})')" = 8 ]
   [ "$(json "$TMP/out.json" '[(s["seeds"], s["orders"] and s["orders"]["runs"]) for s in d["comparison"]["strategies"]]')" = "[(2, None), (2, 6)]" ]
-  grep -q "^  Run once a seed, as no order changes their bits: allreduce\.$" "$TMP/stdout"
+  grep -q "^  Run once per seed, as no order changes their bits: allreduce\.$" "$TMP/stdout"
   grep -q "^  ssp: deviation .* between seeds, " "$TMP/stdout"
   [ "$(grep -o '"run": *"[^"]*"' "$TMP/log.jsonl" | sort -u | wc -l)" = 8 ]
   python3 - "$TMP/out.json" <<'END'

@@ -4,7 +4,7 @@
 load support
 
 strategies=(ps-async ssp hogwild elastic-averaging)
-run=(train --quiet --model softmax --batch-size 8 --epoch-size 240 --lr 0.01 --workers 3 --seed 3) # 30 steps an epoch
+run=(train --quiet --model softmax --batch-size 8 --epoch-size 240 --lr 0.01 --workers 3 --seed 3) # 30 steps per epoch
 
 # unchanged STRATEGY DRIVER...: the same bits and points of the curve.
 unchanged() {

@@ -4,7 +4,7 @@
 load support
 
 strategies=(allreduce ps-sync local-sgd "diloco --sync-every 5" "local-sgd:adaptive --sync-every 5" gossip)
-run=(train --quiet --workers 3 --seed 3 --epochs 2 --max-steps 26) # 15 steps an epoch
+run=(train --quiet --workers 3 --seed 3 --epochs 2 --max-steps 26) # 15 steps per epoch
 # digest ARGUMENTS...: of such a run, saving where that is asked for.
 digest() {
   rm -rf "$TMP/c"

@@ -73,13 +73,13 @@ few=(--model "flatten, dense 10" --epochs 1 --batch-size 8 --quiet)
 
 @test "the banner says what makes time pass, and nothing of memory that is not there" {
   hogring simulate --details --model softmax --epochs 1 --workers 4 --strategy ps-async --inject slow:3x2 --link 1GB/s,5us 2>"$TMP/err" >"$TMP/out"
-  grep -q "times    a gradient lognormal(10ms,0.3); a server's message 0s; links 1GB/s,5us; trouble slow:3x2" "$TMP/err"
+  grep -q "times    a gradient lognormal(10ms,0.3); a server's message 0s; links 1GB/s,5us; faults slow:3x2" "$TMP/err"
   ! grep "shared memory" "$TMP/err" || return 1
   hogring train --model softmax --epochs 1 2>"$TMP/err" >"$TMP/out"
   ! grep "times " "$TMP/err"
 }
 
-@test "among a hundred thousand messages a step a signal is heard" {
+@test "among a hundred thousand messages per step a signal is heard" {
   heard simulate --model softmax --epochs 1 --batch-size 1 --strategy ps-async --workers 256 --servers 256 >"$TMP/out" 2>&1 &
   pid=$!
   for _ in $(seq 1200); do grep -q "^  length" "$TMP/out" && break; sleep 0.05; done

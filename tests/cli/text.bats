@@ -34,7 +34,7 @@ digest() { hogring train "${tiny[@]}" --max-steps 3 --quiet "$@" | sed -n 's/^we
 @test "eval reads other texts by the model's own characters, all its checkpoints too" {
   make_texts
   hogring train "${tiny[@]}" --data "$TMP/cats.txt" --text vocabulary=chars --max-steps 3 --checkpoint-dir "$TMP/d" --checkpoint-every 1 --quiet
-  hogring eval "$TMP/d" --json "$TMP/json" | grep -q "nats a token, perplexity 24, .* bits a byte"
+  hogring eval "$TMP/d" --json "$TMP/json" | grep -q "nats per token, perplexity 24, .* bits per byte"
   python3 -c 'import json,sys; d=json.load(open(sys.argv[1])); assert d["classes"] is None and d["test_accuracy"] is None and 23 < d["perplexity"] < 25 and d["test_text"] == {k: d[k] for k in ("perplexity", "bits_per_byte")} and d["test_scores"] is None' "$TMP/json"
   [ "$(hogring eval "$TMP/d" --all | grep -c "^ *[123] ")" -eq 3 ]
   hogring eval "$TMP/d" --data "$TMP/other.txt" 2>"$TMP/err" | grep -q "samples of 8 tokens"
@@ -48,7 +48,7 @@ digest() { hogring train "${tiny[@]}" --max-steps 3 --quiet "$@" | sed -n 's/^we
   refused 2 "--outputs: is not supported for text" eval "$TMP/d" --outputs "$TMP/x.npy"
 }
 
-@test "bits a byte and the guess are of what is tested, whose characters may be others" {
+@test "bits per byte and the guess are of what is tested, whose characters may be others" {
   python3 - "$TMP" <<'PY'
 import random, sys
 r = random.Random(3)

@@ -54,7 +54,7 @@ timed() {
   timed --model mlp --workers 1 --pipeline 2 --tensor-parallel 2
 }
 
-@test "a comparison has a process a run" {
+@test "a comparison has a process per run" {
   hogring compare --model softmax --epochs 1 --strategies allreduce,ssp --seeds 2 --quiet --timeline "$TMP/line.json" \
     --json "$TMP/run.json" >"$TMP/out" 2>"$TMP/err"
   python3 tests/cli/timeline_check.py "$TMP/line.json" "$TMP/run.json" >"$TMP/checked"

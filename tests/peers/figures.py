@@ -72,7 +72,7 @@ def lost(page, table):
 
 # --- what README quotes ---
 
-LINK = "- [tests/peers/FIGURES.md](tests/peers/FIGURES.md): speed as a multiple of the fastest of PyTorch, JAX, Open MPI and others, on processors"
+LINK = "- [tests/peers/FIGURES.md](tests/peers/FIGURES.md): speed on processors, divided by that of the fastest of PyTorch, JAX, Open MPI and others"
 
 
 def quote(page):
@@ -85,7 +85,7 @@ def quote(page):
         if ratio:
             said.append(f"{words} {ratio[1]}x")
     what = f": {', '.join(said)}" if said else " (MPICH, LIBLINEAR)"
-    return textwrap.fill(f"{LINK}{what}; `make peers` measures them here.", 100, subsequent_indent="  ")
+    return textwrap.fill(f"{LINK}{what}; `make peers` measures it here.", 100, subsequent_indent="  ")
 
 
 QUOTE = re.compile(r"^- \[tests/peers/FIGURES\.md\].*(?:\n  .*)*", re.M)

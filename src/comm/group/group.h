@@ -64,7 +64,7 @@ bool hr_can_apply(const struct hr_group_options *options);
 
 HR_CHECKED enum hr_status hr_member_barrier(struct hr_member *member);
 
-/* Where there is room for blocks: begin an exchange of one a rank, of `count` times 4 bytes each.
+/* Where there is room for blocks: begin an exchange of one per rank, of `count` times 4 bytes each.
  *     all_to_all   in (n, count) -> out (n, count): block q of rank r becomes block r of rank q
  *     all_gather   in (count) -> out (n, count), which may be in place: in == out + rank * count */
 void hr_member_all_to_all_start(struct hr_member *member, const uint32_t *in, uint32_t *out,

@@ -1,6 +1,6 @@
 /* member.h - what one rank holds of a group: what the methods of collectives work on.
  *
- * A *method* carries an operation out. There is one a file:
+ * A *method* carries an operation out. There is one per file:
  *     reduce_barrier.h  ranks come together; whoever is running sums large blocks in place
  *     posts.h           each posts a few bytes for all others: barriers, small sums; then each sums
  *                       its own chunk: middling sums, buffers that others do not reach

@@ -29,7 +29,7 @@ struct hr_group {
     uint16_t world_rank[HR_MAX_RANKS];
 };
 
-/* === where the algorithm `auto` changes from one-shot to direct: measured, once a machine ===
+/* === where the algorithm `auto` changes from one-shot to direct: measured, once per machine ===
  *
  * Both add in T(n), so the choice changes no bit, only the time. It is measured when it is first
  * needed (about 10 ms) and kept in a file, a line for each number of ranks:

@@ -24,7 +24,7 @@
  *              of any ring, to each machine that has an older version of them; and they are in
  *              force before that message is delivered. So whoever has seen an effect has seen
  *              the words stored before its cause, over however many machines it came.
- *   Heartbeats Ten times a second each machine tells the others what its ranks do: their lines of
+ *   Heartbeats Ten times per second each machine tells the others what its ranks do: their lines of
  *              the control segment are then as good elsewhere, to 0.1 s.
  *   Losses     A machine of which nothing has come for long, though this one listened, or that
  *              the wire knows to be gone, is lost: the run is aborted with HR_E_LOST, naming
@@ -45,7 +45,7 @@
  *            any ring has landed. Between machines nothing else is ordered.
  * Bells:     a rank that commits or releases rings the bell of its peer, as ever, in the control
  *            segment of its own machine; that is how the bridge sees that there is something to do
- *            (and looks at every ring once a millisecond, for those that ring none). A rank that
+ *            (and looks at every ring once per millisecond, for those that ring none). A rank that
  *            lives here is rung when something arrives for it, or when it has room again.
  * Memory:    private, but for the bytes that are carried, which lie in the segment.
  * Errors:    after open nothing fails but the run: hr_control_abort, here and on all machines.

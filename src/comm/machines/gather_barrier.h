@@ -26,7 +26,7 @@
  * Ordering: arrived (acq_rel, by each) carries ranks' stores to the conductor; came and ended
  *           (release by a poller, acquire by the conductor) carry what has landed; passed (release)
  *           carries it to all ranks here.
- * Memory:   private: words of its ranks, which are threads; two packets, and one a machine.
+ * Memory:   private: words of its ranks, which are threads; two packets, and one per machine.
  * Errors:   HR_E_TIMEOUT names who has not come; HR_E_ABORTED; HR_E_NOMEM; HR_E_FAILED: another
  *           machine is at another barrier, or sends what it does not share there.
  * Test:     tests/unit/machines/test_gather_barrier.c, test_gather_barrier_led.c

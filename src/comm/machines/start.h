@@ -37,7 +37,7 @@ enum { HR_MPI_OTHERS_S = 600, HR_MPI_FAILED_S = 1, HR_MPI_FINALIZE_S = 2, HR_MPI
 struct hr_mpi_launch {
     const char *launcher; /* "Open MPI's mpirun", "MPICH's mpirun", "srun" */
     const char *program;  /* of its library; NULL: the launcher does for any */
-    const char *one_each; /* the flag that makes it start one process a machine */
+    const char *one_each; /* the flag that makes it start one process per machine */
     size_t process, processes;
 };
 
@@ -58,7 +58,7 @@ bool hr_mpi_launched(struct hr_mpi_launch *launch);
 /* HR_E_USAGE: started as one of several by a program without MPI; says which one to start. */
 HR_CHECKED enum hr_status hr_mpi_check(void);
 
-/* Begin MPI, once a process, and meet the others; later calls give a new wire between the same.
+/* Begin MPI, once per process, and meet the others; later calls give a new wire between the same.
  * All processes call it equally often, the k-th calls belong together, and the wire before has been
  * closed. HR_E_USAGE: no library is linked, or another one than the launcher's; two processes are
  * on one host (says with which flag they would not be). HR_E_TIMEOUT: somebody did not come. */

@@ -658,7 +658,7 @@ static enum hr_status check_launch(const struct hr_mpi_launch *launch, int provi
                        launch->launcher, launch->processes, state.version, state.processes,
                        launch->program ? launch->program : "what the launcher speaks MPI to");
     if (state.processes > HR_WIRE_MACHINES)
-        return hr_fail(HR_E_USAGE, "%d processes: expected at most %d, one a machine",
+        return hr_fail(HR_E_USAGE, "%d processes: expected at most %d, one per machine",
                        state.processes, HR_WIRE_MACHINES);
     return HR_OK;
 }
@@ -702,7 +702,7 @@ static enum hr_status check_hosts(const struct hr_mpi_launch *launch)
         for (int q = 0; q < p; q++)
             if (!memcmp(&state.place[p], &state.place[q], sizeof *state.place))
                 return hr_fail(HR_E_USAGE,
-                               "processes %d and %d are both on %s: one process a machine, its "
+                               "processes %d and %d are both on %s: one process per machine, its "
                                "workers are threads (%s: %s)",
                                q, p, state.place[p].host, launch->launcher, launch->one_each);
     return HR_OK;

@@ -8,7 +8,7 @@
  *                                     mean is median x exp(sigma^2 / 2), here 10.46ms
  *            pareto(10ms, 2.5)        its minimum m and its shape a > 1; the mean is m a / (a - 1)
  *            trace:FILE               drawn, all alike and with repetition, from the durations in
- *                                     FILE: one a line, with its unit (9.8ms); # begins a
+ *                                     FILE: one per line, with its unit (9.8ms); # begins a
  *                                     comment. The order of the file has no meaning: a draw is a
  *                                     function of (seed, rank, step) too.
  *            Times are those of base/parse.h (a unit is needed, but for 0), at most 24h; blanks

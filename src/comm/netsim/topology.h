@@ -27,7 +27,7 @@
 
 #include "base/error.h"
 
-/* === one link: how many bytes a second, and how long the first of them takes ===
+/* === one link: how many bytes per second, and how long the first of them takes ===
  *
  * Text:      BANDWIDTH[,LATENCY], as 16GB/s,5us; the same in --link and in topology files.
  * Units:     times of the cost model are whole picoseconds: 4 bytes at 16 GB/s are 250, and sums

@@ -92,7 +92,7 @@ static inline void hr_record_spend(struct hr_step_record *record, enum hr_activi
         part[i] = (uint16_t)(spent >> 16 * i);
 }
 
-/* Records that a rank may be ahead of the launcher: 64 KiB a rank. */
+/* Records that a rank may be ahead of the launcher: 64 KiB per rank. */
 enum { HR_FEED_SLOTS = 1024 };
 
 struct hr_feed {

@@ -1,7 +1,7 @@
 /* gauge.h - what has been done so far, for who looks while a run goes on (hogring top).
  *
  * A rank writes its gauge twice a step: some twenty stores of words that nobody waits for. The
- * launcher writes the run's course ten times a second.
+ * launcher writes the run's course ten times per second.
  *
  * Threads:  one writer each, any number of readers.
  * Ordering: all relaxed. Words of one gauge may be of different moments; each only grows, or is the

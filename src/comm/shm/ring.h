@@ -45,7 +45,7 @@ struct hr_ring {
     alignas(HR_LINE) struct hr_message slot[];
 };
 
-_Static_assert(offsetof(struct hr_ring, head) == HR_LINE, "one writer a line");
+_Static_assert(offsetof(struct hr_ring, head) == HR_LINE, "one writer per line");
 _Static_assert(offsetof(struct hr_ring, mask) == 2 * HR_LINE, "a constant is on neither's line");
 _Static_assert(offsetof(struct hr_ring, slot) == 3 * HR_LINE, "slots begin on a line of their own");
 

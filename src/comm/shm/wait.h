@@ -12,7 +12,7 @@
  * comes first, the waiter's acquires it and `ready` sees the word. No fence is needed, and a bell
  * nobody parks on costs one locked instruction.
  *
- * How long to spin: one futex hand-off, measured once a process, and at least 200 us, when every
+ * How long to spin: one futex hand-off, measured once per process, and at least 200 us, when every
  * runnable thread has a processor of its own: the partner is running, and parking would cost more
  * than it saves. (A virtual processor that goes idle is slow to come back, slower than the hand-off
  * that we can measure: 64 MiB in 512 pieces took 30 ms with 20 us of spinning, and 9 with 200.)

@@ -13,7 +13,7 @@
  * appears whole or not at all. Parts that a killed run left behind are replaced; two runs that
  * record into one FILE at once are refused (a lock on FILE.part0, held by the launcher).
  *
- * File:      little-endian; varint = LEB128, seven bits a byte, the lowest first.
+ * File:      little-endian; varint = LEB128, seven bits per byte, the lowest first.
  *                "HOGTRACE"   8 bytes
  *                u32          version: 1; of a run that outlives ranks 2
  *                u32          nowners

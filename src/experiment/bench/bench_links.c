@@ -132,7 +132,7 @@ static void sweep_print(FILE *out, const struct hr_sweep *sweep)
         snprintf(text, sizeof text, "%zu", m + 1);
         write_sweep(table.cells, text, sweep->seconds[m]);
     }
-    write_sweep(table.cells, "slope, ms a worker", sweep->slope_s);
+    write_sweep(table.cells, "slope, ms per worker", sweep->slope_s);
     write_sweep(table.cells, "law, 2 N / (n B)", sweep->law_s);
     hr_grid_end(&table, out, 0);
 }

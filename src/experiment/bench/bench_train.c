@@ -1,4 +1,4 @@
-/* hogring bench train - samples a second of whole models, what the workers' time goes into, and
+/* hogring bench train - samples per second of whole models, what the workers' time goes into, and
  * how much of the compute roof that is. */
 #include "bench/bench.h"
 
@@ -565,7 +565,7 @@ static void print_head(const struct train_bench *bench)
     if (!hr_sweep_has(bench->cli, "workers"))
         printf(" %zu worker%s,", o->workers, o->workers == 1 ? "" : "s");
     if (!hr_sweep_has(bench->cli, "batch-size"))
-        printf(" batch %zu a worker,", o->batch_size);
+        printf(" batch %zu per worker,", o->batch_size);
     if (!hr_sweep_has(bench->cli, "precision"))
         printf(" %s,", o->precision);
     printf(" kernels %s\n", o->kernels);
@@ -586,7 +586,7 @@ static enum hr_status report(struct train_bench *bench)
         hr_speeds_print(stdout, bench->rows, bench->nrows);
     }
     char title[200];
-    snprintf(title, sizeof title, "%s on %s, batch %zu a worker, %s",
+    snprintf(title, sizeof title, "%s on %s, batch %zu per worker, %s",
              hr_rate_unit(bench->data.dataset.tokens.context), bench->data.name,
              bench->options[0].batch_size,
              hr_choices_of(&bench->options[0]).clock == HR_CLOCK_REAL ? "real time"

@@ -363,7 +363,7 @@ static double left_of(const struct hr_course *cell, double passed)
     return passed >= basis_s && done > 0 && total >= done ? passed / done * (total - done) : NAN;
 }
 
-/* Some times a second. */
+/* Some times per second. */
 static void crowd_draw(struct hr_crowd *crowd)
 {
     const size_t n = crowd->runs->per_seed;

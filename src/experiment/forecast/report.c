@@ -44,7 +44,7 @@ static void print_head(FILE *out, const struct hr_forecast *forecast)
     enum { MOST = 40 };
     const struct hr_train_options *o = &forecast->rows[0].options;
     const struct hr_anchors *anchors = &forecast->anchors;
-    fprintf(out, "# %.*s%s, batch %zu a worker\n", MOST, o->model,
+    fprintf(out, "# %.*s%s, batch %zu per worker\n", MOST, o->model,
             strlen(o->model) > MOST ? "..." : "", o->batch_size);
     if (forecast->simulated) {
         fprintf(out, "# in virtual time, a gradient takes %.40s\n",

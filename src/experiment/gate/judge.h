@@ -1,4 +1,4 @@
-/* judge.h - are the new runs what the baseline says? One rule a strategy, and it is named.
+/* judge.h - are the new runs what the baseline says? One rule per strategy, and it is named.
  *
  *   digests   where a run's bits repeat, and this machine has the baseline's: every seed's weights
  *             have the digest that they had. Equal digests need no such machine: they are proof.

@@ -168,7 +168,7 @@ static void on_point(void *arg, const struct hr_curve_point *point)
     hr_progress_view_point(&watch->view, point);
 }
 
-/* The first, and briefly one a minute: the last is named in the end. */
+/* The first, and briefly one per minute: the last is named in the end. */
 static void on_saved(void *arg, const char *path)
 {
     struct hr_watch *watch = arg;
@@ -328,7 +328,7 @@ static void advise(const struct hr_groups *groups, enum hr_log_level level,
         if (advice(groups->group[g].run[0], groups->group[g].name, text) && rows++ == 0)
             memcpy(first, text, sizeof first);
     if (rows > 1)
-        snprintf(more, sizeof more, " (so in %zu more row%s)", rows - 1, rows > 2 ? "s" : "");
+        snprintf(more, sizeof more, " (also in %zu more row%s)", rows - 1, rows > 2 ? "s" : "");
     if (rows)
         hr_log(level, "%s%s", first, more);
 }

@@ -18,7 +18,7 @@
 #include "base/error.h"
 #include "products/gemm.h"
 
-/* Load OpenBLAS, once a process; further calls return what the first did. HR_E_IO when it is not
+/* Load OpenBLAS, once per process; further calls return what the first did. HR_E_IO when it is not
  * installed or there is no room. Only the last two functions need it to be called first. */
 HR_CHECKED enum hr_status hr_blas_open(void);
 

@@ -24,7 +24,7 @@ enum {
     MADDS_TO_SHARE = 1 << 20,   /* below, threads cost more than they do */
 };
 
-/* Of which there is one a thread. */
+/* Of which there is one per thread. */
 struct memory {
     uint32_t *a; /* (block rows, a_row) */
     uint32_t *b; /* (PIECE, NEXT): in each chunk (GROUP, 16 pairs, 16) */

@@ -65,7 +65,7 @@ static enum hr_status net_check(const struct hr_net *net, const char *what, cons
 
 /* --- built --- */
 
-/* Kernels are tried once a process, by whoever comes first. */
+/* Kernels are tried once per process, by whoever comes first. */
 static enum hr_status try_kernels(void)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

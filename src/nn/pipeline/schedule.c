@@ -42,7 +42,7 @@ static enum hr_status pipeline_check_one_chunk(const struct hr_pipeline_shape *s
     if (shape->chunks == 1)
         return HR_OK;
     return hr_fail(HR_E_USAGE,
-                   "--pipeline schedule=interleaved:%zu: no other has more than one part a stage",
+                   "--pipeline schedule=interleaved:%zu: no other has more than one part per stage",
                    shape->chunks);
 }
 
@@ -290,7 +290,7 @@ static size_t pipedream_staleness(const struct hr_pipeline_shape *shape, size_t 
 
 const struct hr_pipeline_schedule hr_schedule_pipedream = {
     .name = "pipedream",
-    .about = "1f1b without a flush: an update a minibatch, by gradients of stashed weights",
+    .about = "1f1b without a flush: one update per minibatch, by gradients of stashed weights",
     .check = pipeline_check_one_chunk,
     .actions = one_by_one_actions,
     .bubble = whole_bubble,

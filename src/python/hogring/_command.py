@@ -93,7 +93,7 @@ def run(command, options, data, progress=True):
     words = [path_of("hogring"), command, *arguments(options), *data.arguments, "--json", "-"]
     shown, lines = Progress(progress), []
     if shown.live and progress and not options.get("quiet") and not options.get("details"):
-        words.append("--details")  # a line each evaluation
+        words.append("--details")  # one line per evaluation
     out = os.memfd_create("hogring-json")
     try:
         child = subprocess.Popen(

@@ -81,8 +81,8 @@ def call_of(command, given):
 
 
 class Comparison(pandas.DataFrame):
-    """The table of a comparison, a row a strategy, means over the seeds: a DataFrame like others.
-    Beside it: verdict (text), runs (a row each run, more columns), curves (a row each evaluation),
+    """The table of a comparison, one row per strategy, means over the seeds: a DataFrame.
+    Beside it: verdict (text), runs (one row per run), curves (one row per evaluation),
     document (all of --json)."""
 
     _metadata = ["document"]

@@ -650,7 +650,7 @@ const struct hr_field hr_result_rows[] = {
      .meaning = "of the params: those that --freeze keeps"},
     {HR_FIELD(RUN, "batch_size", batch_size)},
     {HR_FIELD(RUN, "global_batch", global_batch),
-     .meaning = "samples a worker and step, and of all workers"},
+     .meaning = "samples per worker and step, and of all workers"},
     {HR_FIELD(RUN, "staleness_bound", staleness_bound), HR_WHEN(RUN, bounded),
      .meaning = "of ssp: --staleness"},
     {HR_FIELD(RUN, "lr", lr), .meaning = "of the last update"},
@@ -700,7 +700,7 @@ const struct hr_field hr_result_rows[] = {
     {HR_MADE("test_text", test_text)},
     {HR_MADE("validation_text", validation_text),
      .meaning = "of text: tokens of a sample; perplexity (e^loss) and bits_per_byte (null where a "
-                "token's bytes are not known); losses are nats a token; else null"},
+                "token's bytes are not known); losses are nats per token; else null"},
     {HR_FIELD(RUN, "validation_samples", validation_samples)},
     {HR_FIELD(RUN, "validation_loss", validation_loss), HR_WHEN(RUN, validation_samples)},
     {HR_FIELD(RUN, "validation_accuracy", validation_accuracy), HR_WHEN(RUN, validation_samples),
@@ -773,7 +773,7 @@ const struct hr_field hr_result_rows[] = {
                 "write_seconds: the launcher copied the state, and its thread wrote it, beside "
                 "training (machine's clock); null where nothing was saved"},
     {HR_OBJECT(RUN, "pipeline", pipeline, pipeline_rows), HR_WHEN(RUN, pipeline.stages),
-     .meaning = "--pipeline: schedule; micro_batches; chunks a stage; bubble, idle time over "
+     .meaning = "--pipeline: schedule; micro_batches; chunks per stage; bubble, idle time over "
                 "stages times span, measured (in virtual time as it was charged; null under "
                 "explore and replay), and bubble_formula, the schedule's own; bytes handed over "
                 "between stages; stages, of each: layers, params, madds_share of a gradient's "

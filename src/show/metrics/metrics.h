@@ -4,7 +4,7 @@
  *     struct hr_metrics metrics = {.request = ...};
  *     hr_metrics_begin(&metrics, info)           an observer's `admits`; then what it is told:
  *     hr_metrics_step, _point, _saving, _writing, _saved, _lost
- *     hr_metrics_flush                           about ten times a second (`progress`)
+ *     hr_metrics_flush                           about ten times per second (`progress`)
  *     hr_metrics_end(&metrics, ...)              always
  *
  * A file that cannot be written any more ends there, with a warning; the run goes on, and end says

@@ -647,7 +647,7 @@
       m => curveLines(m, 'seconds').some(line => line.points.length > 1));
     if (!metric) return null;
     const lines = curveLines(metric, 'seconds'), log = !metric.share && !metric.more;
-    const band = seeds ? '; mean over the seeds, band from the least to the most' : '';
+    const band = seeds ? '; mean of the seeds, band from smallest to largest' : '';
     return lineChart({
       kind: 'hero', title: metric.name, lines, xTitle: secondsTitle, yLog: log ? 20 : 0,
       fit: log ? null : fitOf(lines, metric.more), more: metric.more,
@@ -683,8 +683,8 @@
     const value = (m, of) => ({p}) => figures(p.value.get(m)[of] * factorOf(m), 6);
     return [
       note(words.filter(w => w).join(' ')), panels,
-      fold('Values behind the curves',
-        sheet(seeds ? 'Evaluations: mean over the runs, least and most' : 'Evaluations',
+      fold('Values of the curves',
+        sheet(seeds ? 'Evaluations: mean, smallest and largest of the runs' : 'Evaluations',
           series.flatMap(s => s.points.map(p => ({s, p}))), [
             ['strategy', ({s}) => s.group.label], seeds && ['#runs', ({p}) => p.runs],
             ['#samples', ({p}) => figures(p.at.samples, 6)],
@@ -795,8 +795,8 @@
     ];
   }
 
-  const STALENESS = 'Staleness: how many updates lay between the read of the weights ' +
-    'that a gradient was computed with, and its own.';
+  const STALENESS = 'Staleness of an update: how many updates other workers made after its ' +
+    'worker had read the weights.';
   const swatch = (i, word) => el('span', 'keyed', el('i', `swatch p${i}`), word);
   const phases = t => bar(t.of.map((s, i) => [`p${i}`, s / t.all]));
   function why() {
@@ -811,21 +811,21 @@
       unique(groups.flatMap(g => list(g.runs[0], 'warnings').filter(w => typeof w === 'string')))
         .slice(0, 32);
     return [
-      sheet('Where score and speed come from: updates, staleness, the time of workers', groups, [
+      sheet('What explains score and speed: updates, staleness, the time of workers', groups, [
         ['strategy', plainName], ['#updates', plain(6, 'updates')],
-        ['samples an update', g => figures(spread(g.runs.map(
+        ['samples per update', g => figures(spread(g.runs.map(
           run => number(run, 'samples') / number(run, 'updates'))).mean, 4), 'n w2'],
         ['last learning rate', plain(3, 'lr'), 'n w2'],
-        acts && ['acts like', plain(3, 'asynchrony', 'effective_lr'), 'n w3'],
+        acts && ['effective rate', plain(3, 'asynchrony', 'effective_lr'), 'n w3'],
         stalest > 0 && ['', g => bar([[g.paint, positive(stale(g)) / stalest]]), 'bar w3'],
         stalest > 0 && ['#staleness', g => figures(stale(g), 3)],
-        stalest > 0 && ['at most', g => figures(mean(g, 'staleness', 'max').most, 6), 'n w3'],
+        stalest > 0 && ['maximum', g => figures(mean(g, 'staleness', 'max').most, 6), 'n w3'],
         timed && ['', g => phases(spent(g))], timed && ['waiting, %', waitingOf, 'n w2']
       ], 'bars why'),
       legend.length ? note('Time of all workers: ', legend) : null,
       note([
         stalest > 0 && STALENESS,
-        acts && 'Acts like: the learning rate times (1 + mean staleness), as theory predicts.'
+        acts && 'Effective rate: the learning rate times (1 + mean staleness), as theory predicts.'
       ].filter(w => w).join(' ')),
       warnings.length ? el('h3', '', 'Warnings') : null, sentences(warnings)
     ];
@@ -952,7 +952,7 @@
         }
         return rows.length < 2 ? null : fold(`Workers of ${g.label}`,
           sheetOf(`${g.label}, worker by worker${step > 1 ? `: one of every ${step}` : ''}`,
-            'worker', 'seconds a run', rows, 'bars'));
+            'worker', 'seconds per run', rows, 'bars'));
       })
     ]);
   }
@@ -1060,9 +1060,9 @@
     return ifAny(stale, () => [
       note(STALENESS, ' Strategies that are not here had none.'),
       el('div', 'panels', stale.map(({g, h}) => staleChart(g, h))),
-      sheet('The rate and the momentum that staleness acts like, as theory predicts', stale, [
+      sheet('Effective learning rate and momentum, as theory predicts from staleness', stale, [
         ['strategy', ({g}) => g.label], plain('mean', 'staleness', 'mean'), plain('lr', 'lr'),
-        plain('acts like', 'asynchrony', 'effective_lr'),
+        plain('effective lr', 'asynchrony', 'effective_lr'),
         plain('momentum configured', 'asynchrony', 'explicit_momentum'),
         plain('from asynchrony', 'asynchrony', 'implicit_momentum'),
         plain('total', 'asynchrony', 'total_momentum')
@@ -1072,7 +1072,7 @@
         ['strategy', g => g.label], ['#lost, %', g => share(g, 'fraction', 3)],
         ['#95 % interval', g => `${share(g, 'low', 2)} to ${share(g, 'high', 2)}`]
       ], 'values')),
-      fold('Values behind these figures', sheet('Updates by staleness, all runs of a strategy',
+      fold('Values of these charts', sheet('Updates by staleness, all runs of a strategy',
         stale.flatMap(({g, h}) => h.bins.map((b, i) => ({g, h, b, i}))), [
           ['strategy', ({g}) => g.label], ['#staleness', ({h, i}) => h.name(i)],
           ['#updates', ({b}) => figures(b, 15)], ['#%', ({h, b}) => percent(b, h.all, 3)]
@@ -1091,7 +1091,7 @@
 
   const losses = () => [
     ifAny(groups.flatMap(g => g.runs.flatMap(run => list(run, 'losses').map(l => ({g, run, l})))),
-      lost => sheet('Ranks that were lost, in the order of their runs', lost, [
+      lost => sheet('Lost ranks, in the order of their runs', lost, [
         ['strategy', ({g}) => g.label], ['#seed', ({run}) => figures(number(run, 'seed'), 15)],
         ['rank', ({l}) =>
           `${isTrue(l, 'server') ? 'server' : 'worker'} ${figures(number(l, 'rank'), 6)}`],

@@ -124,7 +124,7 @@ static void write_axes(FILE *out, const struct lines *lines)
     } else if (lines->sweep)
         fputs("set xlabel 'workers'\nset xtics 1\nset yrange [0:*]\nset offsets 0.2, 0.2\n", out);
     else
-        fputs("set logscale xy\nset xlabel 'bytes a rank'\n"
+        fputs("set logscale xy\nset xlabel 'bytes per rank'\n"
               "set xtics ('4' 4, '64' 64, '1K' 1024, '16K' 16384, '256K' 262144, '4M' 4194304, "
               "'64M' 67108864)\n",
               out);

@@ -429,7 +429,8 @@ static void write_styles(FILE *out, const struct view *view)
     for (size_t g = 0; g < view->n; g++)
         fprintf(out, "set style line %zu lc rgb '%s' dt %s lw 2.2 pt %d ps 1 pi %zu\n", g + 1,
                 hr_colour_of(view->group[g].strategy)->on_light, hr_plot_style(g).dash,
-                hr_plot_style(g).point, view->group[g].points / 12 + 1); /* a dozen points a line */
+                hr_plot_style(g).point,
+                view->group[g].points / 12 + 1); /* a dozen points per line */
     fputs(HR_PLOT_AXES "set offsets 0, 0, graph 0.04, graph 0.04\n"
                        "set style fill transparent solid 0.15 noborder\n"
                        "unset key\n",

@@ -124,9 +124,9 @@ static void print_engine(FILE *out, const struct hr_run_info *info)
 {
     fprintf(out, "  engine   kernels %s, ", info->kernels);
     if (info->threads_per_worker > 1)
-        fprintf(out, "%zu threads a worker", info->threads_per_worker);
+        fprintf(out, "%zu threads per worker", info->threads_per_worker);
     else
-        fputs("one thread a worker", out);
+        fputs("one thread per worker", out);
     if (!info->played)
         fprintf(out, "; transport zero-copy in shared memory%s",
                 info->nmachines ? ", MPI between machines" : "");
@@ -154,10 +154,11 @@ static void print_batch(FILE *out, const struct hr_run_info *info)
     if (!info->optimizer)
         snprintf(rate, sizeof rate, ", lr %.6g", info->lr);
     if (info->averages)
-        fprintf(out, "  batch    %zu a worker, %zu global: each worker updates with its share%s\n",
+        fprintf(out,
+                "  batch    %zu per worker, %zu global: each worker updates with its share%s\n",
                 info->batch_size, info->global_batch, rate);
     else if (info->shares_batch)
-        fprintf(out, "  batch    %zu a worker, %zu global: one update per step%s\n",
+        fprintf(out, "  batch    %zu per worker, %zu global: one update per step%s\n",
                 info->batch_size, info->global_batch, rate);
     else if (info->lr > 0 && info->node_workers) /* an update is of several */
         fprintf(out, "  batch    minibatches of %zu%s\n", info->batch_size, rate);

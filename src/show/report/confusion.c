@@ -172,7 +172,7 @@ static void print_worst(FILE *out, const struct hr_evaluation *evaluation,
                         const struct cells *cells, struct hr_class_score *left)
 {
     struct hr_grid grid;
-    fprintf(out, "\nthe least recall, of %zu classes\n", evaluation->classes);
+    fprintf(out, "\nlowest recall first, of %zu classes\n", evaluation->classes);
     hr_grid_begin(&grid, header);
     hr_grid_add(&grid, "-mostly taken for");
     grid.column[0].most = NAME_MAX_SHOWN;

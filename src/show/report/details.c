@@ -285,7 +285,7 @@ static void print_step(FILE *out, const struct hr_run_group *group)
     for (size_t p = 0; p < PARTS; p++) {
         fprintf(out, "%s%s %.3g", p ? ", " : "", parts[p].name, mean[p]);
         if (p == AGGREGATE)
-            fprintf(out, " (%zu workers a machine)", group->run[0]->node_step.workers);
+            fprintf(out, " (%zu workers per machine)", group->run[0]->node_step.workers);
     }
     fputc('\n', out);
 }

@@ -346,7 +346,7 @@ bool hr_run_rose(const struct hr_run_result *run, struct hr_rise *rise)
         *rise = (struct hr_rise){hr_run_first_loss(run), "it began with"};
         return true;
     }
-    *rise = (struct hr_rise){hr_run_first_epoch_loss(run), "that its first epoch came to"};
+    *rise = (struct hr_rise){hr_run_first_epoch_loss(run), "of its first epoch"};
     return rose_from_first_epoch(run);
 }
 

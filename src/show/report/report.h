@@ -107,7 +107,7 @@ HR_CHECKED enum hr_status hr_confusion_print(FILE *out, const struct hr_evaluati
                                              size_t width);
 
 /* [{"name", "samples", "answers", "recall", "precision", "f1", "taken_for": {"name": samples}}],
- * one a class. */
+ * one per class. */
 json_t *hr_json_classes(const struct hr_evaluation *evaluation);
 
 #endif

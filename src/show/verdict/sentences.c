@@ -272,7 +272,7 @@ static void say_alone(FILE *out, const struct hr_verdict *v)
                 scale > 1 ? ", 95 %% interval %.1f to %.1f %%" : ", 95 %% interval %.4g to %.4g",
                 scale * interval.low, scale * interval.high);
     if (run->tokens)
-        fprintf(out, " nats a token, perplexity %.4g",
+        fprintf(out, " nats per token, perplexity %.4g",
                 hr_run_group_spread(group, hr_measure_perplexity).mean);
     fprintf(out, "; %s.\n",
             hr_human_rate(rate, hr_run_group_spread(group, hr_measure_rate).mean, run->tokens));
@@ -363,7 +363,7 @@ static void say_orders(FILE *out, const struct hr_verdict *v)
     fputs("what seeds and orders add to the spread.\n", out);
     for (size_t g = 0; g < v->groups.n; g++)
         say_group(out, v, g);
-    say_names(out, v, ran_once, 0, "Run once a seed, as no order changes their bits: ");
+    say_names(out, v, ran_once, 0, "Run once per seed, as no order changes their bits: ");
 }
 
 /* --- what a target took: seconds and samples, each tested over all pairs --- */

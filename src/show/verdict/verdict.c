@@ -596,13 +596,13 @@ void hr_verdict_free(struct hr_verdict *v)
  * A training rate is right for updates of some size. Where strategies make updates of other sizes
  * at one rate (a synchronous one an update of all workers' samples, an asynchronous one an update
  * of each worker's), their scores are those of the rate as much as of the strategies. Counted is
- * what runs did: their updates, and samples an update. The size of an update as a share of the
+ * what runs did: their updates, and samples per update. The size of an update as a share of the
  * global batch tells what the strategy did from what the user listed (batch sizes, workers). */
 
 static const double alike_within = 1.1; /* more than 10 % is another training */
 
 struct made {
-    double updates, size; /* means over its runs; size: samples an update, 0: it made none */
+    double updates, size; /* means over its runs; size: samples per update, 0: it made none */
     double parts;         /* of a global batch: updates made of one */
     double dropped;       /* share of the samples, of backup-workers */
 };

@@ -166,7 +166,7 @@ struct hr_verdict_request {
     struct hr_proposal more; /* with several seeds */
 };
 
-/* Are groups compared like for like: do their updates, and samples an update, differ by at most
+/* Are groups compared like for like: do their updates, and samples per update, differ by at most
  * 10 %? Where they do not, the user may have listed the difference (it is the experiment), or the
  * strategies make it. Of the latter nothing is claimed but speed, unless each was tuned. */
 enum hr_alike { HR_ALIKE, HR_UNLIKE_AS_ASKED, HR_UNLIKE };

@@ -9,7 +9,7 @@
  * Keys that lie in the same shards share one histogram: there are at most 2 servers of those. Of
  * those that lie in all shards it is that of all workers.
  *
- *   Memory   [spans: which shards | a histogram each, and a copy a machine | what the shards said
+ *   Memory   [spans: which shards | a histogram each, and a copy per machine | what the shards said
  *            to worker 0, 1, ...]; kept: histograms as they were at the last cut, [of workers | of
  *            spans]
  *   Threads  all workers add to the histograms of keys, relaxed; they are read after all ranks have

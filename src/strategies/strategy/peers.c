@@ -53,7 +53,7 @@ uint64_t hr_peers_came(const struct hr_shared_state *shared, size_t to, size_t f
     return hr_ring_taken_spsc(ring) + (hr_ring_peek_spsc(ring) != NULL);
 }
 
-/* Unlike those of servers and of stages: one a step, from the one to the other. */
+/* Unlike those of servers and of stages: one per step, from the one to the other. */
 static void report_message(const struct hr_worker *worker, size_t from, size_t to)
 {
     const struct hr_shared_state *shared = worker->shared;

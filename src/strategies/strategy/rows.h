@@ -94,7 +94,7 @@ struct hr_snapshot {
     /* What it has: */
     bool live;             /* `weights` are those of the run itself (hr_rows_memory) */
     bool copied;           /* state, and errors of what is compressed */
-    size_t state_copies;   /* 1, or one a worker where each has a state of its own */
+    size_t state_copies;   /* 1, or one per worker where each has a state of its own */
     size_t replica_copies; /* workers, or 0 */
     bool tied;             /* replicas that are tied to the weights, and `since` */
 

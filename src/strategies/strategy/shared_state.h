@@ -110,7 +110,7 @@ struct hr_epoch_losses {
     double first, last;
 };
 
-/* What a worker has trained on in this epoch. One entry a worker, not a sum: a resumed run then
+/* What a worker has trained on in this epoch. One entry per worker, not a sum: a resumed run then
  * adds in the order of one that was never stopped. */
 struct hr_epoch_share {
     double loss, samples; /* samples are counted in doubles, as they are saved */

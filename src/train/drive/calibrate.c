@@ -17,7 +17,7 @@
 #include "strategy/shared.h"
 #include "worker/staged.h"
 
-/* inih reads 200 bytes a line. */
+/* inih reads 200 bytes per line. */
 enum { LONGEST_NAME = 150 };
 
 enum hr_status hr_calibrate_check(const struct hr_train_job *job)
@@ -226,7 +226,7 @@ static enum hr_status check_durations(const char *path)
                          path);
 }
 
-/* Write the durations, one a line. */
+/* Write the durations, one per line. */
 static enum hr_status write_durations(const struct writer *writer, const char *path)
 {
     HR_TRY(check_durations(path));

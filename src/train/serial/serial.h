@@ -102,7 +102,7 @@ bool hr_serial_may_take(const struct hr_serial *serial, size_t shard);
 /* Shard `shard` takes the oldest message of `worker`, which is enabled. */
 void hr_serial_take(struct hr_serial *serial, size_t shard, size_t worker);
 
-/* Call the launcher's tick ten times a second: progress, requests to stop. */
+/* Call the launcher's tick ten times per second: progress, requests to stop. */
 HR_CHECKED enum hr_status hr_serial_tick(struct hr_serial *serial);
 
 /* Does the rank live: is it neither dead nor lost? */

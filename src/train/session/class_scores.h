@@ -48,7 +48,7 @@ bool hr_class_scores_rank(size_t classes, size_t noutputs);
 /* Over all classes. NaN: it is not defined, or there was no memory to count. */
 struct hr_fit hr_fit_of_classes(const struct hr_answered *answered);
 
-/* Of a text's test split, whose loss is so many nats a token. */
+/* Of a text's test split, whose loss is so many nats per token. */
 struct hr_fit hr_fit_of_text(const struct hr_dataset *dataset, double loss);
 
 #endif

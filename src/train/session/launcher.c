@@ -230,7 +230,7 @@ static double seconds_so_far(const struct hr_launcher *launcher)
     return hr_seconds(launcher->now_ns(launcher->clock) - launcher->began_ns);
 }
 
-/* Its counters come at cuts; between them its machine tells ten times a second. */
+/* Its counters come at cuts; between them its machine tells ten times per second. */
 static uint64_t reported_elsewhere(const struct hr_launcher *launcher, size_t w)
 {
     const struct hr_control *control = launcher->cuts->control;

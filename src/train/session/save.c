@@ -536,7 +536,7 @@ enum hr_status hr_resume_position(struct hr_saver *saver, const struct hr_checkp
         return hr_fail(HR_E_USAGE,
                        "--resume %s: it was saved at sample %" PRIu64
                        " of an epoch, which is no multiple of this "
-                       "run's %" PRIu64 " samples a step",
+                       "run's %" PRIu64 " samples per step",
                        checkpoint->path, position, schedule->batch);
     schedule->first = epoch * schedule->batches_per_epoch + position / schedule->batch;
     saver->cuts->history.steps = checkpoint->step - schedule->first;

@@ -117,7 +117,7 @@ enum hr_status hr_target_scale_apply(const struct hr_dataset *dataset,
 {
     const struct hr_targets *targets = &dataset->targets;
     if (targets->count != scale->count)
-        return hr_fail(HR_E_USAGE, "%s: has %zu targets a sample, the model predicts %zu",
+        return hr_fail(HR_E_USAGE, "%s: has %zu targets per sample, the model predicts %zu",
                        dataset->name, targets->count, scale->count);
     free(scale->values);
     scale->rows = targets->rows;

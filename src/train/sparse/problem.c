@@ -35,7 +35,7 @@ enum hr_status hr_sparse_problem_check(const char *model, const struct hr_datase
                        dataset->name);
     if (linear && dataset->targets.count != 1)
         return hr_fail(HR_E_USAGE,
-                       "--model linear: %s has %zu values a row, expected 1 (--task regress)",
+                       "--model linear: %s has %zu values per row, expected 1 (--task regress)",
                        dataset->name, dataset->targets.count);
     if (!mf && !linear && dataset->classes != 2)
         return hr_fail(HR_E_USAGE, "--model %s: %s has %zu classes, expected 2", model,

@@ -107,7 +107,7 @@ struct hr_sparse_run {
     bool stuck;        /* a thread did not end: nothing may be freed */
     enum hr_launch launch;
     struct hr_batch_schedule
-        schedule; /* an index is a row; lr is of sgd, and asked once an epoch */
+        schedule; /* an index is a row; lr is of sgd, and asked once per epoch */
     struct hr_group_options group_options;
     struct hr_waiter waits; /* how ranks wait: each begins with a copy */
     size_t ncells[2];       /* of the training rows, of the test rows */

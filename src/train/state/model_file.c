@@ -25,7 +25,7 @@ static enum hr_status build(const struct hr_model_options *model, const struct h
         return status;
     return hr_fail(status, "%s (%s: %zu %s in %s)", hr_error_message(), dataset->name,
                    model->wanted.count ? model->wanted.count : dataset->classes,
-                   model->wanted.count ? "values a sample," : "classes", dataset->label_column);
+                   model->wanted.count ? "values per sample," : "classes", dataset->label_column);
 }
 
 /* One weight of each class. */

@@ -205,7 +205,7 @@ enum hr_status hr_pause_state_position(struct hr_run *run, const struct hr_check
     return HR_OK;
 }
 
-/* --- errors of --compress: "worker.3.compress", a row of numbers a worker (compression.h) --- */
+/* --- errors of --compress: "worker.3.compress", a row of numbers per worker (compression.h) --- */
 
 static size_t floats_of(const struct hr_run *run)
 {

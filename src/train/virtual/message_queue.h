@@ -28,7 +28,7 @@ struct hr_message_queue {
     const struct hr_topology *topology; /* borrowed; NULL: none */
     size_t group_size;                  /* of hierarchical */
     struct hr_links links;
-    /* Times of all-reduces computed so far: one a bucket. */
+    /* Times of all-reduces computed so far: one per bucket. */
     struct hr_walked {
         hr_plan_fn plan;
         size_t bytes, first;

@@ -2,7 +2,7 @@
  *
  * In real time every worker has its own, or where they are more than there are processors, borrows
  * one of a pool. When one process runs all workers, each computing thread has one, and a
- * worker borrows it for the time of a gradient: activations exist once a core, not once a worker.
+ * worker borrows it for the time of a gradient: activations exist once per core, not per worker.
  * A gradient is a pure function of weights and batch, so the buffers decide no bit.
  *
  * Threads: they belong to one thread at a time.
@@ -40,7 +40,7 @@ void hr_compute_buffers_stop(struct hr_compute_buffers *buffers);
  *
  *   Story    threads of one process: as many compute buffers as processors, and a worker has one
  *            for the time of a gradient, or of its part of an evaluation. So activations exist
- *            once a processor, and those that compute have one to themselves.
+ *            once per processor, and those that compute have one to themselves.
  *   Order    whoever asks while one is free has it at once, unless another has waited for longer
  *            than a slice of a processor: then it is that one's turn. So nobody is left behind,
  *            and no processor idles while the next one wakes up.

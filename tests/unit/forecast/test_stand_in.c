@@ -1,4 +1,4 @@
-/* A run in virtual time, and its stand-in with few parameters: as many samples a second. */
+/* A run in virtual time, and its stand-in with few parameters: as many samples per second. */
 #include <stdio.h>
 
 #include "forecast/anchors.h"

@@ -276,7 +276,7 @@ static void shapes_out_of_limits_are_refused(void **state)
     CHECK_FAILS(schedule->check(&(struct hr_pipeline_shape){1, 65537, 1}), HR_E_USAGE);
     CHECK_MESSAGE("--pipeline micro-batches=65537: expected 1 to 65536");
     CHECK_FAILS(schedule->check(&(struct hr_pipeline_shape){2, 2, 2}), HR_E_USAGE);
-    CHECK_MESSAGE("--pipeline schedule=interleaved:2: no other has more than one part a stage");
+    CHECK_MESSAGE("--pipeline schedule=interleaved:2: no other has more than one part per stage");
     schedule = &hr_schedule_interleaved;
     CHECK_FAILS(schedule->check(&(struct hr_pipeline_shape){4, 10, 2}), HR_E_USAGE);
     CHECK_MESSAGE(

@@ -105,7 +105,7 @@ static void a_loss_that_rose_is_told_with_a_cure(void **state)
     run.train_loss = 2.03;
     run.cure[0] = '\0';
     assert_true(hr_advice_rising(&run, "", text));
-    assert_non_null(strstr(text, "ended at 2.0300, above the 2.0000 that its first epoch came to; "
+    assert_non_null(strstr(text, "ended at 2.0300, above the 2.0000 of its first epoch; "
                                  "try first: a smaller --lr"));
     run.first_samples = 0; /* unknown */
     run.ncurve = 1;

@@ -124,7 +124,7 @@ static void else_the_classes_with_the_least_recall(void **state)
 {
     (void)state;
     char *text = printed(&three, 67);
-    assert_string_equal(text, "\nthe least recall, of 3 classes\n"
+    assert_string_equal(text, "\nlowest recall first, of 3 classes\n"
                               "class         samples  recall %  precision %  mostly taken for\n"
                               "cat                 4     50.00        66.67  dog (1)\n"
                               "sea cucumber        2     50.00       100.00  cat (1)\n"

@@ -22,7 +22,7 @@ static void parts_stand_below_the_table(void **state)
     run.node_step = (struct hr_node_step){2, 0.5, 4, 0.25, 0.125, 1, 0.0625, 2};
     char *text = table_of(&run, 1);
     assert_non_null(strstr(text, "ps-sync: of 7.94 s of a mean worker: load 0.5, compute 4, "
-                                 "aggregate 0.25 (2 workers a machine), push 0.125, update 1, "
+                                 "aggregate 0.25 (2 workers per machine), push 0.125, update 1, "
                                  "distribute 0.0625, rest 2\n"));
     free(text);
 }

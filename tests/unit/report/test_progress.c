@@ -277,7 +277,7 @@ static void expect_banner(const struct hr_run_info *i, const char *want)
 }
 
 #define ENGINE                                                                                     \
-    "  engine   kernels OpenBLAS, one thread a worker; transport zero-copy in shared memory\n"
+    "  engine   kernels OpenBLAS, one thread per worker; transport zero-copy in shared memory\n"
 
 static void banner_of_a_synchronous_run(void **state)
 {
@@ -286,7 +286,7 @@ static void banner_of_a_synchronous_run(void **state)
                          "threads on 1 processor\n"
                          "  model    flatten, dense 10 (235,146 parameters)\n"
                          "  data     fashion-mnist\n"
-                         "  batch    64 a worker, 128 global: one update per step, lr 0.02\n"
+                         "  batch    64 per worker, 128 global: one update per step, lr 0.02\n"
                          "  length   5 epochs, 2,345 updates, seed 7\n" ENGINE
                          "  guarantee all replicas bit-equal\n");
 }
@@ -323,7 +323,7 @@ static void banner_says_the_rate_once(void **state)
                         "threads on 1 processor\n"
                         "  model    flatten, dense 10 (235,146 parameters)\n"
                         "  data     fashion-mnist\n"
-                        "  batch    64 a worker, 128 global: one update per step\n"
+                        "  batch    64 per worker, 128 global: one update per step\n"
                         "  update   sgd, momentum 0.9; lr 0.02, halved at epoch 3\n"
                         "  length   5 epochs, 2,345 updates, seed 7\n" ENGINE
                         "  guarantee all replicas bit-equal\n");
@@ -336,15 +336,16 @@ static void banner_says_what_a_strategys_own_options_are(void **state)
     local.strategy = "local-sgd";
     local.averages = true;
     local.manner = "sync-every 8";
-    expect_banner(&local, "hogring: local-sgd (direct, fixed order), 2 workers as "
-                          "threads on 1 processor\n"
-                          "  model    flatten, dense 10 (235,146 parameters)\n"
-                          "  data     fashion-mnist\n"
-                          "  batch    64 a worker, 128 global: each worker updates with its share, "
-                          "lr 0.02\n"
-                          "  manner   sync-every 8\n"
-                          "  length   5 epochs, 2,345 updates, seed 7\n" ENGINE
-                          "  guarantee all replicas bit-equal\n");
+    expect_banner(&local,
+                  "hogring: local-sgd (direct, fixed order), 2 workers as "
+                  "threads on 1 processor\n"
+                  "  model    flatten, dense 10 (235,146 parameters)\n"
+                  "  data     fashion-mnist\n"
+                  "  batch    64 per worker, 128 global: each worker updates with its share, "
+                  "lr 0.02\n"
+                  "  manner   sync-every 8\n"
+                  "  length   5 epochs, 2,345 updates, seed 7\n" ENGINE
+                  "  guarantee all replicas bit-equal\n");
 }
 
 static void a_brief_banner_has_four_lines_of_80_columns(void **state)

@@ -55,7 +55,7 @@ static void check_totals(const struct hr_train_options *o, size_t machines, cons
     CHECK_NEAR(got->note[SUM], got->note[SECONDS], 1e-6, 1e-6);
 }
 
-/* 50 batches an epoch: not a multiple of 3 or 4, so that some sit out at its end; 51 neither. */
+/* 50 batches per epoch: not a multiple of 3 or 4, so that some sit out at its end; 51 neither. */
 static void an_update_is_of_a_machines_batches(void **state)
 {
     static const struct {

@@ -226,7 +226,7 @@ static void what_cannot_be_is_refused(void **state)
     }
 }
 
-/* What cannot be is not done: 3 a machine, or another strategy. */
+/* What cannot be is not done: 3 per machine, or another strategy. */
 static void auto_is_where_it_can_be(void **state)
 {
     const struct hr_dataset *dataset = *state;

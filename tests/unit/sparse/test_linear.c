@@ -242,7 +242,7 @@ static void values_and_classes_are_not_taken_for_each_other(void **state)
 {
     (void)state;
     struct hr_dataset values = values_data(), classes = sparse_data(100, 50, 5, 1);
-    sparse_refuses(linear("dual", 1, 1), &classes, HR_E_USAGE, "has 0 values a row, expected 1");
+    sparse_refuses(linear("dual", 1, 1), &classes, HR_E_USAGE, "has 0 values per row, expected 1");
     sparse_refuses(sparse_options("svm", "dual", 1, 1), &values, HR_E_USAGE,
                    "--model svm: does not learn values (--task regress); linear does");
     struct hr_train_options options = linear("sgd", 1, 60);

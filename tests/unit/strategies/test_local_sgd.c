@@ -101,7 +101,7 @@ static void a_save_changes_nothing(void **state)
     (void)state;
     static const uint64_t every[] = {1, 3, 7, 10};
     for (size_t adaptive = 0; adaptive < 2; adaptive++) {
-        struct hr_train_options options = options_of(3, 5); /* 30 steps an epoch */
+        struct hr_train_options options = options_of(3, 5); /* 30 steps per epoch */
         char plain[33], saved[33];
         options.adaptive_sync = adaptive;
         run_digest(&options, plain);

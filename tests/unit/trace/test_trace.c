@@ -114,7 +114,7 @@ static void usual_entries_take_eight_bytes(void **state)
     write_log(path, 0, usual_entry, N);
     CHECK_OK(hr_trace_assemble(&recording, "", ""));
     CHECK_OK(hr_trace_open(path, &trace));
-    print_message("%.2f bytes an entry\n", (double)trace.owner[0].bytes / N);
+    print_message("%.2f bytes per entry\n", (double)trace.owner[0].bytes / N);
     assert_true(trace.owner[0].bytes <= 8 * N);
     hr_trace_fini(&trace);
 }

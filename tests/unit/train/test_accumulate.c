@@ -71,7 +71,7 @@ static void under_repro_to_the_bit_for_any_number_of_workers(void **state)
     assert_int_equal(hr_train(&options, run_digits(), NULL, &result), HR_E_USAGE);
 }
 
-/* Every sample once an epoch, and no more updates than batches, cuts and clocks of updates. */
+/* Every sample once per epoch, and no more updates than batches, cuts and clocks of updates. */
 static void updates_are_what_is_counted(void **state)
 {
     (void)state;

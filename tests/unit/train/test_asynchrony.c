@@ -96,7 +96,7 @@ static void a_diverged_run_says_what_to_change_first(void **state)
     }
 }
 
-/* At random weights softmax regression costs ln 10 a sample, and a little more, at any rate: what
+/* At random weights softmax regression costs ln 10 per sample, and a little more, at any rate: what
  * counts is what a worker computes before anybody has moved them. */
 static void a_run_says_where_its_loss_began_and_what_would_cure_it(void **state)
 {

@@ -91,7 +91,7 @@ static void they_go_on_on_another_number_of_machines(void **state)
             run_folder_make(folder);
             SET(checkpoint_dir, "%s", folder);
             o.resume[0] = '\0';
-            o.max_steps = 64; /* of 32 an epoch */
+            o.max_steps = 64; /* of 32 per epoch */
             multinode_alike(i ? 4 : 2, &o, dataset);
             o.max_steps = 0;
             SET(resume, "%s", folder);

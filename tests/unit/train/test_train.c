@@ -215,18 +215,18 @@ static void a_resumed_run_may_have_other_workers(void **state)
     char folder[64];
     run_folder_make(folder);
     struct hr_train_options options = run_options("allreduce", 3);
-    options.batch_size = 24; /* 72 a step */
+    options.batch_size = 24; /* 72 per step */
     options.max_steps = 2;   /* 144 samples */
     snprintf(options.checkpoint_dir, sizeof options.checkpoint_dir, "%s", folder);
     struct hr_run_result result = run_train(&options);
     hr_run_result_free(&result);
-    options.workers = 2; /* 48 a step: 144 is a multiple */
+    options.workers = 2; /* 48 per step: 144 is a multiple */
     options.max_steps = 0;
     snprintf(options.resume, sizeof options.resume, "%s", folder);
     result = run_train(&options);
     assert_int_equal(result.samples, 2 * run_digits()->train.count - 144);
     hr_run_result_free(&result);
-    options.batch_size = 40; /* 80 a step: 144 is none */
+    options.batch_size = 40; /* 80 per step: 144 is none */
     CHECK_FAILS(hr_train(&options, run_digits(), NULL, &result), HR_E_USAGE);
     run_folder_remove(folder);
 }

@@ -136,7 +136,7 @@ static void another_optimizer_cannot_resume(void **state)
     run_folder_remove(folder);
 }
 
-/* 32 samples an update over a base of 8, under sqrt; one worker's 16 in an asynchronous run. */
+/* 32 samples per update over a base of 8, under sqrt; one worker's 16 in an asynchronous run. */
 static void the_rate_is_scaled_with_the_samples_of_an_update(void **state)
 {
     (void)state;

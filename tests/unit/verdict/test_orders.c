@@ -65,7 +65,7 @@ static void who_ran_once_and_who_has_one_outcome_are_named(void **state)
     }
     char *text = verdict(runs, RUNS + 2, 0);
     expect(text, "  ssp: all orders of a seed end with the same weights.\n", true);
-    expect(text, "  Run once a seed, as no order changes their bits: allreduce.\n", true);
+    expect(text, "  Run once per seed, as no order changes their bits: allreduce.\n", true);
     free(text);
 }
 
