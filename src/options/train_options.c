@@ -139,6 +139,18 @@ struct hr_option_name hr_option_said(const struct hr_option *row, const char *va
     return said;
 }
 
+/* "adam:BETA1,BETA2,EPS" is all that may stand there. */
+static enum hr_status refuse_more(const struct hr_option *row, const char *value, const char *where)
+{
+    const struct hr_option *parameter;
+    char form[128];
+    snprintf(form, sizeof form, "%.*s", (int)strcspn(value, ":"), value);
+    for (size_t k = 0; (parameter = hr_parameter_at(row, value, k)) != NULL; k++)
+        hr_append(form, sizeof form, "%c%s", k ? ',' : ':', parameter->metavar);
+    return hr_fail(HR_E_USAGE, "%s--%s %s: expected at most %s", where, row->name,
+                   hr_printable(value).text, form);
+}
+
 enum hr_status hr_parameters_cut(const struct hr_option *row, const char *value, const char *where,
                                  struct hr_parameters *out)
 {
@@ -157,9 +169,7 @@ enum hr_status hr_parameters_cut(const struct hr_option *row, const char *value,
             *rest = '\0';
         parameter = hr_parameter_at(row, value, out->n);
         if (!parameter)
-            return hr_fail(HR_E_USAGE, "%s--%s %s: expected at most %zu behind the colon, as %s",
-                           where, row->name, hr_printable(value).text, out->n,
-                           hr_option_said(out->row[out->n - 1], "...").text);
+            return refuse_more(row, value, where);
         const bool is_switch = parameter->kind == HR_OPTION_FLAG && text[0];
         if (is_switch && strcmp(text, parameter->metavar) != 0)
             return hr_fail(HR_E_USAGE, "%s--%s %s: expected %s", where, row->name,
@@ -321,6 +331,8 @@ static enum hr_status complete(struct hr_train_options *options)
         if (row->by_optimizer && *number < 0)
             *number = row->by_optimizer(rule);
     }
+    if (rule->eps > 0 && !(options->eps > 0)) /* a gradient that was 0 all along is divided by it */
+        return hr_fail(HR_E_USAGE, "EPS of --optimizer %s 0: expected more than 0", rule->name);
     if (!options->servers)
         options->servers = default_servers(options);
     if (hr_choices_of(options).clock == HR_CLOCK_VIRTUAL && !options->compute_time[0])

@@ -333,7 +333,10 @@ PY
   refused 2 "--test-fraction 0.3: is said in another way: --test 0.3" data info --test-fraction 0.3
   refused 2 "--expect 0.9: expected METRIC=X" train --expect 0.9
   refused 2 "--expect f1=0.9: expected METRIC=X" train --expect f1=0.9,accuracy=0.2
-  refused 2 "--lr-schedule step:1,2,3: expected at most 2 behind the colon" train --lr-schedule step:1,2,3
+  refused 2 "--lr-schedule step:1,2,3: expected at most step:EPOCHS,FACTOR" train --lr-schedule step:1,2,3
+  refused 2 "--optimizer adam:0.9,0.9,1e-7,3: expected at most adam:BETA1,BETA2,EPS" train --optimizer adam:0.9,0.9,1e-7,3
+  refused 2 "EPS of --optimizer adagrad 0: expected more than 0" train --optimizer adagrad:0
+  refused 2 "EPS of --optimizer lamb 0: expected more than 0" compare --optimizer lamb:0.9,0.9,0
   refused 2 "--optimizer sgd:often: expected --optimizer sgd:nesterov" train --optimizer sgd:often
   hogring help lr-gamma | grep -q -- "--lr-schedule NAME"
   hogring help label smoothing | grep -q -- "--loss NAME"
