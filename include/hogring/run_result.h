@@ -185,7 +185,7 @@ struct hr_run_result {
     double wall_s;  /* by the machine's clock, from the first step to the last */
     double seconds, samples_per_s;
     double train_loss, test_loss, test_accuracy; /* of the last evaluation; NaN: there was none */
-    size_t test_samples; /* of the test set; 0: it is not known */
+    size_t test_samples;                         /* of the test set; 0: it is not known */
     /* Held out, 0: none; the test set is then read once, at the end: NaN of an interrupted run. */
     size_t validation_samples;
     double validation_loss, validation_accuracy; /* of the last evaluation */

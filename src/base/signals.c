@@ -66,9 +66,9 @@ enum { ONE_SIGNAL_NS = 100000000 };
 /* A handler runs in any thread: what it counts is not its reader's own. */
 static atomic_int seen, first, running, ran, asked;
 static atomic_llong seen_ns; /* when the last one came; 0: none has */
-static int answered;  /* what had come when the last run ended */
-static int elsewhere; /* an exit code */
-static pid_t command; /* not one of its children */
+static int answered;         /* what had come when the last run ended */
+static int elsewhere;        /* an exit code */
+static pid_t command;        /* not one of its children */
 static bool bus_ignored;
 static atomic_int buses;
 

@@ -2,6 +2,7 @@
 
 #include <stddef.h>
 
+#include "server/server.h"
 #include "shm/control.h"
 #include "support/rewind.h"
 #include "train/run.h"

@@ -9,6 +9,7 @@
 #define HR_TESTS_SUPPORT_SCRIPT_H
 
 #include "base/fibre.h"
+#include "server/server.h"
 #include "server/staleness.h"
 #include "strategy/compression.h"
 #include "strategy/rank.h"

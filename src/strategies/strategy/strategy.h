@@ -78,6 +78,7 @@ uint64_t hr_observe(struct hr_worker *worker, enum hr_noted kind, uint64_t seen)
 HR_CHECKED enum hr_status hr_replay_log_fits(const struct hr_worker *worker);
 
 struct hr_compressing;
+struct hr_shard;
 struct hr_pause;
 struct hr_rank;
 struct hr_standing;

@@ -10,6 +10,7 @@
 #include "drive/driver.h"
 #include "drive/quiesce.h"
 #include "observe/spans.h"
+#include "server/server.h"
 #include "trace/trace.h"
 
 struct hr_server {

@@ -8,7 +8,6 @@
 #include "base/fpenv.h"
 #include "drive/record.h"
 #include "products/ready.h"
-#include "server/server.h"
 #include "server/server_worker.h"
 #include "strategy/pause.h"
 #include "strategy/shared.h"

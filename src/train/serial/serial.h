@@ -26,6 +26,7 @@
 #include "base/fibre.h"
 #include "drive/driver.h"
 #include "serial/gradient_pool.h"
+#include "server/server.h"
 #include "strategy/rank.h"
 #include "worker/worker.h"
 
