@@ -14,6 +14,8 @@
 #include "export/onnx.h"
 #include "forecast/forecast.h"
 #include "json/value.h"
+#include "machines/machines.h"
+#include "machines/start.h"
 #include "options/choices.h"
 #include "options/command_line.h"
 #include "options/meaning.h"
@@ -439,13 +441,13 @@ int hr_cli_train(struct hr_cli *cli)
     struct hr_run_result result = {0};
     if (check_search(cli) != HR_OK)
         return hr_cli_failed(HR_E_USAGE);
-    if (hr_cli_machines_may_begin() != HR_OK)
+    if (hr_mpi_check() != HR_OK)
         return hr_cli_failed(HR_E_USAGE);
     if (cli->search[0])
         return hr_cli_search(cli);
     struct hr_machines *machines;
     enum hr_status status = hr_cli_machines_open(cli, &machines);
-    if (status == HR_OK && hr_cli_machines_lead(machines))
+    if (status == HR_OK && hr_machines_first(machines))
         status = train(cli, &dataset, machines, &result);
     else if (status == HR_OK)
         status = hr_cli_follow(cli, &dataset, machines);

@@ -18,6 +18,7 @@
 #include "cli/commands.h"
 #include "cli/help.h"
 #include "cli/multinode.h"
+#include "machines/start.h"
 #include "watch/watch.h"
 #include "terminal/output.h"
 #include "base/signals.h"
@@ -134,5 +135,5 @@ int main(int argc, char **argv)
 {
     hr_signals_catch();
     hr_output_begin();
-    return hr_cli_machines_leave(hr_output_end(run(argc, argv)));
+    return hr_mpi_leave(hr_output_end(run(argc, argv)));
 }

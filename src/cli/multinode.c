@@ -32,21 +32,6 @@ enum hr_status hr_cli_machines_check(const char *command, const struct hr_cli *c
                    launch.processes);
 }
 
-enum hr_status hr_cli_machines_may_begin(void)
-{
-    return hr_mpi_check();
-}
-
-int hr_cli_machines_leave(int code)
-{
-    return hr_mpi_leave(code);
-}
-
-bool hr_cli_machines_lead(const struct hr_machines *machines)
-{
-    return hr_machines_first(machines);
-}
-
 enum hr_status hr_cli_machines_open(struct hr_cli *cli, struct hr_machines **out)
 {
     struct hr_mpi_launch launch;

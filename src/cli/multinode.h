@@ -17,16 +17,10 @@ struct hr_machines;
 /* Started as one of several, any other command than train would do its work as often. */
 HR_CHECKED enum hr_status hr_cli_machines_check(const char *command, const struct hr_cli *cli,
                                                 bool trains);
-/* Can this program be one of several, if it was started so? HR_E_USAGE. */
-HR_CHECKED enum hr_status hr_cli_machines_may_begin(void);
-/* The last thing that main does: MPI ends, if it has begun. Returns the exit code. */
-int hr_cli_machines_leave(int code);
 
 /* Meet the other machines, if this process was started as one of several; else *out is NULL. Says
  * how many workers there are where nobody has: as many a machine as the smallest has cores. */
 HR_CHECKED enum hr_status hr_cli_machines_open(struct hr_cli *cli, struct hr_machines **out);
-/* Does this one speak? NULL: there is one. */
-bool hr_cli_machines_lead(const struct hr_machines *machines);
 /* `status` has come of what all machines did. Returns the exit code; machine 0 says why. */
 int hr_cli_machines_close(struct hr_machines *machines, enum hr_status status);
 
