@@ -87,24 +87,17 @@ static struct hr_choice choose_all_reduce(const struct hr_member *member, const 
 
 static struct hr_choice choose(const struct hr_member *member, const struct hr_job *job)
 {
-    switch (job->operation) {
-    case HR_OP_ALL_REDUCE:
-        return choose_all_reduce(member, job);
-    case HR_OP_REDUCE_APPLY:
-        return (struct hr_choice){&hr_by_reduce_barrier, NULL, false, 0, NULL};
-    case HR_OP_BARRIER:
-        return (struct hr_choice){member->options.crowded ? &hr_by_reduce_barrier : &hr_by_one_shot,
-                                  NULL, false, 0, NULL};
-    default:
-        return by_plan(&member->options, NULL);
-    }
-}
-
-static struct hr_choice hr_choose(const struct hr_member *member, const struct hr_job *job)
-{
-    if (hr_hosts_are_many(&member->options.hosts))
-        return hr_choose_multinode(&member->options, job->operation, hr_job_bytes(job));
-    struct hr_choice choice = choose(member, job);
+    const struct hr_group_options *o = &member->options;
+    const bool barrier = job->operation == HR_OP_BARRIER;
+    struct hr_choice choice = by_plan(o, NULL);
+    if (hr_hosts_are_many(&o->hosts))
+        return hr_choose_multinode(o, job->operation, hr_job_bytes(job));
+    if (job->operation == HR_OP_ALL_REDUCE)
+        choice = choose_all_reduce(member, job);
+    else if (job->operation == HR_OP_REDUCE_APPLY || (barrier && o->crowded))
+        choice = (struct hr_choice){.method = &hr_by_reduce_barrier};
+    else if (barrier)
+        choice = (struct hr_choice){.method = &hr_by_one_shot};
     if (member->local)
         choice.method = &hr_by_local_group;
     return choice;
@@ -133,7 +126,7 @@ struct hr_traffic hr_member_traffic(const struct hr_member *member)
 
 void hr_member_start(struct hr_member *member, const struct hr_job *job)
 {
-    const struct hr_choice choice = hr_choose(member, job);
+    const struct hr_choice choice = choose(member, job);
     member->job = *job;
     member->choice = choice;
     member->call.sequence++;

@@ -1,6 +1,7 @@
 /* rank.h - what a worker's life stands on: strategy->span is code from one cut to the next that
  * waits where it waits.
  *
+ *     while (hr_next_batch(worker, meet, &index))     a batch, unless a cut comes first
  *     HR_TRY(hr_rank_ask(rank));                      others may act first; then send a request
  *     HR_TRY(hr_rank_await(rank, bell, ready, arg));  what is awaited has come
  *     HR_TRY(hr_rank_gradient(rank, index, &hooks));  of its share of a batch; meanwhile hooks are
