@@ -179,7 +179,7 @@ void hr_train_worker_borrow(struct hr_train_worker *self, struct hr_compute_buff
     buffers->borrower = self;
 }
 
-enum hr_status hr_train_worker_sit(struct hr_train_worker *self)
+enum hr_status hr_train_worker_take_buffers(struct hr_train_worker *self)
 {
     struct hr_buffer_pool *pool = self->job->pool;
     struct hr_compute_buffers *buffers;
@@ -190,17 +190,17 @@ enum hr_status hr_train_worker_sit(struct hr_train_worker *self)
     return HR_OK;
 }
 
-void hr_train_worker_rise(struct hr_train_worker *self)
+void hr_train_worker_return_buffers(struct hr_train_worker *self)
 {
     if (self->job->pool)
         hr_buffer_pool_give_back(self->job->pool, self->buffers);
 }
 
 /* What follows may wait, or sleep. */
-static void rise_for_now(struct hr_train_worker *self)
+static void return_for_now(struct hr_train_worker *self)
 {
     if (!self->job->pool || hr_conditions_matter(&self->job->conditions))
-        hr_train_worker_rise(self);
+        hr_train_worker_return_buffers(self);
     else
         self->keeps_turn =
             hr_buffer_pool_lay_down(self->job->pool, self->worker.rank, self->buffers);
@@ -333,14 +333,14 @@ enum hr_status hr_train_worker_gradient(struct hr_train_worker *self, uint64_t i
     hr_gradient_check_begin(&self->check, worker->grads, worker->shared->params,
                             hr_conditions_nan_at(job, worker->rank, worker->steps));
     self->check.threads = worker->shared->update_threads;
-    HR_TRY(hr_train_worker_sit(self));
+    HR_TRY(hr_train_worker_take_buffers(self));
     if (!job->serial) /* else others read it while a gradient is computed */
         worker->stats->preempted_ns += self->stood_ns;
     if (job->pipeline)
         HR_TRY(hr_staged_gradient(self, &share, index, &result));
     else
         result = gradient_of_share(self, &share, index);
-    rise_for_now(self);
+    return_for_now(self);
     HR_TRY(check_finite(self, &share, result.loss_sum));
     HR_TRY(load_slowly(self, hits));
     hr_report_norm(self, share.count);

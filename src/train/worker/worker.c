@@ -269,8 +269,8 @@ enum hr_status hr_train_worker_evaluate(struct hr_train_worker *self)
 {
     if (self->worker.group_rank >= self->job->tested.nblocks) /* nothing is left for it */
         return HR_OK;
-    HR_TRY(hr_train_worker_sit(self));
+    HR_TRY(hr_train_worker_take_buffers(self));
     evaluate_blocks(self);
-    hr_train_worker_rise(self);
+    hr_train_worker_return_buffers(self);
     return HR_OK;
 }

@@ -79,8 +79,8 @@ HR_CHECKED enum hr_status hr_train_worker_restart(struct hr_train_worker *self);
 void hr_train_worker_borrow(struct hr_train_worker *self, struct hr_compute_buffers *buffers);
 /* Where the job has a pool of buffers: borrow some of it, and give them back. Else nothing.
  * HR_E_ABORTED, HR_E_REVOKED, HR_E_TIMEOUT: nobody gave any back. */
-HR_CHECKED enum hr_status hr_train_worker_sit(struct hr_train_worker *self);
-void hr_train_worker_rise(struct hr_train_worker *self);
+HR_CHECKED enum hr_status hr_train_worker_take_buffers(struct hr_train_worker *self);
+void hr_train_worker_return_buffers(struct hr_train_worker *self);
 /* Before it waits for others: those who wait for its buffers may go on (compute_buffers.h). */
 void hr_train_worker_pass(struct hr_train_worker *self);
 
