@@ -403,11 +403,10 @@ const struct hr_command hr_command_doctor = {
     .bit = HR_DOCTOR,
     .usage = "[PID] [OPTIONS]",
     .story =
-        "Without PID it lists the runs of this user that are here, also one that has crashed. "
-        "With the\n"
-        "pid of a run, or of one of its ranks, it says what each rank does and since when, who "
-        "waits for\n"
-        "whom, and who holds up the others. It only reads: a run does not notice.\n",
+        "Without PID it lists this user's runs, also one that has crashed. With the pid of a\n"
+        "run, or of one of its ranks, it says what each rank does and for how long, which rank\n"
+        "waits for which, and which ranks hold up the others. It only reads, and does not slow\n"
+        "the run down.\n",
     .examples = "  hogring doctor\n"
                 "  hogring doctor 4711\n"
                 "  hogring doctor 4711 --json -\n"

@@ -414,15 +414,16 @@ const struct hr_command hr_command_eval = {
     .bit = HR_EVAL,
     .usage = "CHECKPOINT|FILE.safetensors [OPTIONS]",
     .story =
-        "CHECKPOINT is a step-* folder, or a folder of them: then the newest good one is taken.\n"
-        "--all tests every checkpoint of the folder.\n"
-        "A single .safetensors file may be PyTorch's; --model says its layers.\n"
-        "Data are read as training read them; what it was trained on is tested on what was held\n"
-        "out, the test split, and of other data all are tested (hogring help validation).\n"
-        "Below the accuracy stands which classes are taken for which; where a matrix is\n"
-        "wider than 80 columns, the classes with the least recall (all of them: --json).\n"
-        "--worst lists the samples with the largest loss, and draws them; hogring predict uses\n"
-        "a model on data without labels.\n",
+        "CHECKPOINT is a step-* folder, or a folder of them, of which the newest good one is\n"
+        "tested; --all tests every one. A single .safetensors file may be PyTorch's; --model\n"
+        "says its layers.\n"
+        "\n"
+        "Data are read as in training. On the data that it was trained on, the test split is\n"
+        "tested; on other data, all samples (hogring help validation).\n"
+        "\n"
+        "Below the accuracy is the confusion matrix; if it is wider than 80 columns, the\n"
+        "classes with the lowest recall (all of them: --json). --worst lists the samples with\n"
+        "the largest loss, and draws them. For data without labels use hogring predict.\n",
     .examples = "  hogring eval runs/mlp\n"
                 "  hogring eval runs/mlp/step-00002345 --data fashion-mnist \\\n"
                 "    --expect accuracy=0.86\n"

@@ -172,14 +172,12 @@ const struct hr_command hr_command_forecast = {
     .summary = "predict the speed of runs; do more workers help?",
     .bit = HR_FORECAST,
     .usage = "[OPTIONS]",
-    .story = "Short runs, 2 s in all, time what a gradient, an update, an exchange, a server and "
-             "a second busy\n"
-             "processor cost. A model of each strategy makes of that samples/s, with a range, for "
-             "numbers of\n"
-             "workers and servers that were not timed; and memory. The gradient noise scale says "
-             "how many more\n"
-             "samples larger batches take. hogring help forecast teaches it, and says how far "
-             "it was off.\n",
+    .story =
+        "Short runs, 2 s in all, time a gradient, an update, an exchange, a server and a second\n"
+        "busy processor. From these a model of each strategy predicts samples/s, with a range,\n"
+        "and memory for other numbers of workers and servers. The gradient noise scale says how\n"
+        "many more samples larger batches need. hogring help forecast explains it, and says how\n"
+        "far it was off.\n",
     .examples = "  hogring forecast\n"
                 "  hogring forecast --model cnn --workers 1,2,4,8 --servers 1,2\n"
                 "  hogring forecast --strategies allreduce,ssp --workers 2,4 --json -\n"

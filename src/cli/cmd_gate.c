@@ -368,15 +368,13 @@ const struct hr_command hr_command_gate = {
     .bit = HR_GATE,
     .usage = "BASELINE.json [NEW.json]",
     .story =
-        "BASELINE.json is what --json of train, compare or simulate wrote. It is run again as it "
-        "was, and each\n"
-        "strategy is judged: by digests where bits repeat and this machine has the baseline's; "
-        "else its mean accuracy\n"
-        "and loss by the band that the baseline's seeds, 5 at least, draw. Where bits differ it "
-        "finds the step, the\n"
-        "tensor and the rank. Speed is judged beside the old binary alone. Exit code 1: it failed; "
-        "2: it could not be\n"
-        "judged (hogring help gate has workflows for GitHub and GitLab).\n",
+        "BASELINE.json was written by --json of train, compare or simulate. The same runs are\n"
+        "repeated, and each strategy is judged: by digests, if bits repeat and this type of\n"
+        "machine has the baseline's; else by whether its mean accuracy and loss are in the band\n"
+        "that the baseline's seeds, at least 5, predict. If bits differ it finds the step, the\n"
+        "tensor and the rank. Speed is only judged against the old binary. Exit code 1: it\n"
+        "failed; 2: it could not be judged (hogring help gate has workflows for GitHub and\n"
+        "GitLab).\n",
     .examples = "  hogring compare --seeds 10 --json baseline.json,digests=10\n"
                 "  hogring gate baseline.json\n"
                 "  hogring gate baseline.json --against ./hogring-main --slower 20%\n"

@@ -358,16 +358,12 @@ const struct hr_command hr_command_inspect = {
     .bit = HR_INSPECT,
     .usage = "CHECKPOINT|FILE.safetensors|TRACE|DATA|MODEL [OPTIONS]",
     .story =
-        "Prints names, shapes, types, bytes and metadata. A checkpoint's digests are "
-        "verified; of a folder\n"
-        "of checkpoints the newest good one is shown. A single .safetensors file of any "
-        "origin is checked\n"
-        "against the format. Of a trace (train --record) who took what, how stale updates were "
-        "and what\n"
-        "workers did with their time is worked out from its logs. Of data, shape, counts and "
-        "classes are shown (as hogring data "
-        "info does); of a\n"
-        "MODEL (a built-in name or layers) shapes, parameters, work and memory.\n",
+        "Prints names, shapes, types, bytes and metadata. The digests of a checkpoint are\n"
+        "verified; of a folder of checkpoints the newest good one is shown. A single\n"
+        ".safetensors file from any program is checked against the format. For a trace (train\n"
+        "--record): the order of updates, staleness, and what workers did with their time. For\n"
+        "data: shape, counts and classes (as hogring data info). For a MODEL (a built-in name\n"
+        "or layers): shapes, parameters, work and memory.\n",
     .examples = "  hogring inspect runs/mlp\n  hogring inspect run.trace\n  hogring inspect "
                 "model.safetensors --json -\n"
                 "  hogring inspect resnet8 --input 3x32x32 --classes 100\n"

@@ -522,12 +522,12 @@ const struct hr_command hr_command_predict = {
     .bit = HR_PREDICT,
     .usage = "CHECKPOINT|FILE.safetensors --data NEW [OPTIONS]",
     .story =
-        "NEW needs no labels: CSV (columns are found by name, others left out), libsvm, npy\n"
-        "(X alone), an IDX file of images, a PNG or JPEG file or a folder of them (brought to\n"
-        "the model's size); of a data set with labels its test samples. Inputs are scaled and\n"
-        "normalised as in training. A terminal shows the first rows; a pipe, or --out, gets all\n"
-        "of them: row (from 1), a picture's file, class, its probability, and those of all\n"
-        "classes.\n",
+        "NEW needs no labels: CSV (columns are found by name, others are ignored), libsvm, npy\n"
+        "(X alone), an IDX file of images, a PNG or JPEG file or a folder of them (resized to\n"
+        "the model's input). If NEW is a data set with a test split, that is predicted. Inputs\n"
+        "are scaled and normalised as in training. A terminal shows the first rows; a pipe, or\n"
+        "--out, gets all: row (from 1), file of a picture, class, its probability, and the\n"
+        "probabilities of all classes.\n",
     .examples = "  hogring predict runs/iris --data new.csv\n"
                 "  hogring predict runs/iris --data new.csv --out answers.csv\n"
                 "  hogring predict runs/pets --data holiday/ --out pets.csv\n"

@@ -263,18 +263,12 @@ const struct hr_command hr_command_replay = {
     .bit = HR_REPLAY,
     .usage = "TRACE [OPTIONS]",
     .story =
-        "TRACE was written by train --record: it holds the run's configuration and, for each owner "
-        "of\n"
-        "weights, what it took in which order. One process runs all ranks in that order, on all\n"
-        "cores; threads or processes, 2 workers or 64, the weights come out the same. Exit 1 "
-        "when\n"
-        "they do not. --what-if asks what the run would have been with something else: its "
-        "gradients "
-        "take\n"
-        "as long as they took, in virtual time. Refused: other data, and a machine whose BLAS or "
-        "vector kernels give other "
-        "bits,\n"
-        "unless the run was recorded with --kernels reference.\n",
+        "TRACE was written by train --record. It has the run's options and the order of all\n"
+        "updates. One process repeats the run in that order, on all cores, and gets the same\n"
+        "weights, for threads or processes and any number of workers. Exit code 1: the weights\n"
+        "differ. --what-if repeats the run in virtual time with one thing changed; gradients\n"
+        "take as long as they took. Refused are other data, and a machine whose BLAS or vector\n"
+        "kernels give other bits, unless the run was recorded with --kernels reference.\n",
     .examples = "  hogring train --strategy ps-async --workers 4 --record run.trace\n"
                 "  hogring replay run.trace\n"
                 "  hogring replay run.trace --checkpoint-dir runs/again --plot again.svg\n"

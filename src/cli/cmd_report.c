@@ -126,13 +126,11 @@ const struct hr_command hr_command_report = {
     .bit = HR_REPORT,
     .usage = "FILE.json... [--out FILE.html] [--plot FILE.svg]",
     .story =
-        "Each FILE is what --json of train, compare, simulate, replay, bench or eval wrote, of "
-        "this version\n"
-        "or an earlier one. The page is one file, without network or server: results, curves, "
-        "staleness, times,\n"
-        "settings, and the commands that make the runs again. --report of these commands "
-        "writes the same at once.\n"
-        "With --plot the picture of one document is drawn, and without --out no page.\n",
+        "Each FILE was written by --json of train, compare, simulate, replay, bench or eval, of\n"
+        "this version or an earlier one. The page is one file, without network or server:\n"
+        "results, curves, staleness, times, settings, and the commands that repeat the runs.\n"
+        "--report of these commands writes the same page. --plot draws the picture of one\n"
+        "document; without --out it makes no page.\n",
     .examples = "  hogring compare --seeds 3 --json compare.json\n"
                 "  hogring report compare.json\n"
                 "  hogring report compare.json --plot compare.svg\n"

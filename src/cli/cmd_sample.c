@@ -157,10 +157,11 @@ const struct hr_command hr_command_sample = {
     .summary = "let a language model continue a text",
     .bit = HR_SAMPLE,
     .usage = "CHECKPOINT [OPTIONS]",
-    .story = "Prints the prompt, then each token as soon as it is drawn: bytes as they are (on a\n"
-             "terminal what it might obey is '?'), numbers where nothing else is known of tokens.\n"
-             "The same command gives the same text. A model sees at most the context that it was\n"
-             "trained on: when that is full, the last half of it stays, and the text goes on.\n",
+    .story =
+        "Prints the prompt, then each token as soon as it is drawn: bytes as they are (a\n"
+        "terminal shows '?' for control characters), numbers if the text of tokens is not\n"
+        "known. The same command gives the same text. A model sees at most the context that it\n"
+        "was trained with; when that is full, its last half is kept, and the text continues.\n",
     .examples = "  hogring sample runs/words\n"
                 "  hogring sample runs/kjv --prompt 'In the beginning' --tokens 500\n"
                 "  hogring sample runs/words --temperature 0 --prompt 'un'\n"

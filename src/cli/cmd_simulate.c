@@ -22,17 +22,12 @@ const struct hr_command hr_command_simulate = {
     .bit = HR_TRAIN,
     .usage = "[OPTIONS]",
     .story =
-        "Every gradient is really computed, on all cores; only the clock is simulated. How "
-        "long a\n"
-        "gradient takes is drawn from --compute-time, how long messages take follows from --link "
-        "or\n"
-        "--topology, and --inject makes workers slow, or stalls them. The run is the same again, "
-        "bit for\n"
-        "bit, on any number of processors; under synchronous strategies it has the bits of real "
-        "workers.\n"
-        "Times shown are virtual. It is train --clock virtual, and compare --clock virtual puts "
-        "several\n"
-        "strategies side by side.\n",
+        "Every gradient is really computed, on all cores; only the clock is simulated.\n"
+        "--compute-time says how long a gradient takes, --link or --topology how long messages\n"
+        "take; --inject makes workers slow, or stops them. A run repeats bit for bit on any\n"
+        "number of processors. Under synchronous strategies it has the bits of real workers.\n"
+        "Times shown are virtual. simulate is train --clock virtual; compare --clock virtual\n"
+        "compares strategies.\n",
     .examples = "  hogring simulate --strategy ps-async --workers 256 --batch-size 8 \\\n"
                 "    --lr 0.002 --momentum 0 --epoch-size 28760\n"
                 "  hogring simulate --strategy ssp --workers 8 --batch-size 8 \\\n"

@@ -212,11 +212,10 @@ const struct hr_command hr_command_top = {
     .summary = "watch a run: ranks, speed, waiting, memory",
     .bit = HR_TOP,
     .usage = "[PID] [OPTIONS]",
-    .story = "Shows the run that goes on, or of several that of PID, until it ends or q is typed: "
-             "how far it\n"
-             "is, and of each rank what it does and since when, its speed, what its time goes to, "
-             "how stale\n"
-             "its updates are. It only reads: a run does not notice.\n",
+    .story =
+        "Shows this user's run (of several, that of PID), until it ends or q is typed: how far\n"
+        "it is, and for each rank what it does and for how long, its speed, where its time\n"
+        "goes, and how stale its updates are. It only reads, and does not slow the run down.\n",
     .examples = "  hogring top\n"
                 "  hogring top 4711 --interval 2s\n"
                 "  hogring top --once\n"

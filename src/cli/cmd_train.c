@@ -463,12 +463,10 @@ const struct hr_command hr_command_train = {
     .bit = HR_TRAIN,
     .usage = "[OPTIONS]",
     .story =
-        "Worker threads (or processes) stand in for GPUs: each holds a replica of the model and a "
-        "share\n"
-        "of every batch. --strategy says how they are synchronised. The same seed gives the same\n"
-        "initial weights and the same order of samples under every strategy. Synchronous ones "
-        "repeat\n"
-        "their bits; --expect digest=D checks that.\n",
+        "Worker threads (or processes) each have a copy of the model, and compute gradients on\n"
+        "their share of every batch. --strategy says how the copies are synchronised. The same\n"
+        "seed gives the same initial weights and order of samples under every strategy.\n"
+        "Synchronous runs repeat bit for bit; --expect digest=D checks that.\n",
     .examples = "  hogring train\n"
                 "  hogring train --strategy hogwild --workers 4 --plot hogwild.svg\n"
                 "  hogring train --data fashion-mnist --batch-size 64 --lr 0.02 \\\n"

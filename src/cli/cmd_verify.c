@@ -74,15 +74,11 @@ const struct hr_command hr_command_verify = {
     .bit = HR_VERIFY,
     .usage = "[OPTIONS]",
     .story =
-        "Runs that have to end with the same bits, sums in their stated order, products against "
-        "double\n"
-        "precision, instruction sets beside one another, and shared memory between processes: "
-        "tried here,\n"
-        "with this build. Each case is a process of its own. Cases are drawn from --seed, so that "
-        "one that\n"
-        "fails comes again. Exit code 0: all hold; 1: one does not, and is named. What cannot be "
-        "tried here\n"
-        "is skipped, and says why.\n",
+        "Checks on this machine, with this build: runs that must end with the same bits, sums\n"
+        "in their documented order, products against double precision, instruction sets against\n"
+        "each other, and shared memory between processes. Each case runs in a process of its\n"
+        "own. Cases are drawn from --seed, so a failure can be repeated. Exit code 0: all hold;\n"
+        "1: one does not, and is named. What cannot be tested here is skipped, with the reason.\n",
     .examples = "  hogring verify\n"
                 "  hogring verify --list\n"
                 "  hogring verify --seconds 10m --seed 7 --json verified.json\n"

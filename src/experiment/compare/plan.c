@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/printable.h"
+#include "hogring/checkpoint.h"
 #include "compare/compare.h"
 #include "data/hold_out.h"
 #include "options/choices.h"
@@ -73,7 +74,11 @@ static enum hr_status resume_entry(struct hr_cli *cli, struct hr_cli *own,
     HR_TRY(hr_cli_set(own, HR_TRAIN, "strategy", options->strategy, ""));
     if (cli->seeds > 1) /* the folder's name says which */
         hr_cli_mark_given(own, "seed");
-    HR_TRY(hr_cli_resume(own));
+    const enum hr_status status = hr_cli_resume(own);
+    if (status == HR_E_IO && !hr_checkpoint_any(options->resume))
+        return hr_fail(status, "--resume %s: holds no checkpoint; --resume auto begins there",
+                       options->resume);
+    HR_TRY(status);
     *options = own->train;
     memcpy(cli->otherwise, own->otherwise, sizeof cli->otherwise);
     if (first) {
