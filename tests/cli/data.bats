@@ -54,6 +54,9 @@ linear=(--model "flatten, dense 3")
     done
   done
   hogring eval "$TMP/c.a.csv" --data "$TMP/a.csv" --test 0.5 --expect accuracy=0.9
+  trains --data "$TMP/a.csv" --split last --checkpoint-dir "$TMP/c.last"
+  hogring data pack --data "$TMP/a.csv" --split last --out "$TMP/p.hrp"
+  refused 2 "options of its data that --data $TMP/p.hrp does not take" train --resume "$TMP/c.last" --data "$TMP/p.hrp" --epochs 99
   hogring compare --data "$TMP/a.csv" "${linear[@]}" --strategies allreduce,hogwild --epochs 1 --quiet >/dev/null
 }
 

@@ -10,6 +10,7 @@
 #include "checkpoint/safetensors.h"
 #include "data/bytes.h"
 #include "data/look.h"
+#include "formats/formats.h"
 #include "hogring/checkpoint.h"
 #include "options/choices.h"
 #include "options/nearest.h"
@@ -294,8 +295,28 @@ static enum hr_status choose_auto(struct hr_cli *cli)
     return HR_OK;
 }
 
+/* --data of another format than the checkpoint's: what it does not take, nobody typed. */
+static enum hr_status check_kept_reading(const struct hr_cli *cli,
+                                         const struct hr_data_options *typed)
+{
+    char why[400];
+    struct hr_data_options own = *typed;
+    own.values = cli->data_options.values;
+    if (!hr_cli_was_given(cli, "data") ||
+        hr_data_options_check(cli->data, &cli->data_options) != HR_E_USAGE)
+        return HR_OK;
+    snprintf(why, sizeof why, "%.399s", hr_error_message());
+    if (hr_data_options_check(cli->data, &own) != HR_OK)
+        return HR_OK; /* it is refused where it is read */
+    return hr_fail(HR_E_USAGE,
+                   "--resume %s: was trained with options of its data that --data %s does not "
+                   "take; expected the data in their own format (%s)",
+                   cli->train.resume, cli->data, why);
+}
+
 enum hr_status hr_cli_resume(struct hr_cli *cli)
 {
+    const struct hr_data_options typed = cli->data_options;
     HR_TRY(choose_auto(cli));
     if (!cli->train.resume[0])
         return HR_OK;
@@ -304,13 +325,14 @@ enum hr_status hr_cli_resume(struct hr_cli *cli)
     struct hr_checkpoint *checkpoint = calloc(1, sizeof *checkpoint);
     if (!checkpoint)
         return hr_fail(HR_E_NOMEM, "no memory to read a checkpoint");
-    const enum hr_status status = hr_checkpoint_load(cli->train.resume, checkpoint);
+    enum hr_status status = hr_checkpoint_load(cli->train.resume, checkpoint);
     if (status == HR_OK) {
         if (strlen(checkpoint->path) < sizeof cli->train.resume)
             strcpy(cli->train.resume, checkpoint->path);
         adopt_all(cli, checkpoint);
         hr_task_resolve(&cli->train, &cli->data_options);
         hr_checkpoint_free(checkpoint);
+        status = check_kept_reading(cli, &typed);
     }
     free(checkpoint);
     return status;
