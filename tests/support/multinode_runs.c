@@ -81,7 +81,7 @@ static void machine_main(struct wire_mesh *mesh, size_t self, bool dies,
     struct hr_run_result result = {0};
     struct hr_wire *wire;
     struct said *mine = &said[self];
-    alarm(100);
+    alarm(250);
     if (hooks.begins)
         hooks.begins(self);
     mine->status = wire_socket_open(mesh, self, 7, 0, &wire);
@@ -179,7 +179,7 @@ static void note_step(const struct hr_run_result *result, struct said *mine)
 double multinode_best_step(size_t machines, const struct hr_train_options *options,
                            const struct hr_dataset *dataset, double enough)
 {
-    enum { TRIES = 20 }; /* as many as a busy machine takes */
+    enum { TRIES = 60 }; /* as many as a busy machine takes */
     double best = 1;
     multinode_hook(&(struct multinode_hooks){.begins = take_two_processors, .ended = note_step});
     for (size_t i = 0; i < TRIES && best > enough; i++) {
@@ -198,7 +198,7 @@ struct said multinode_alone(const struct hr_train_options *options,
     const pid_t pid = fork();
     if (pid == 0) {
         struct hr_run_result result = {0};
-        alarm(100);
+        alarm(250);
         if (hooks.begins)
             hooks.begins(0);
         said->status = hr_train(options, dataset, hooks.observer, &result);
@@ -241,7 +241,7 @@ void multinode_check_replay(const char *path, const struct said *run,
     if (pid == 0) {
         struct hr_replay *replay = NULL;
         struct hr_run_result result = {0};
-        alarm(100);
+        alarm(250);
         enum hr_status status = hr_replay_open(path, &replay);
         if (status == HR_OK)
             status = hr_replay_run(replay, dataset, NULL, &result);
