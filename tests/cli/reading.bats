@@ -159,10 +159,12 @@ import struct
 def rows(path): # of two values
     data = open(path, "rb").read()
     return list(struct.iter_unpack("<2d", data[10 + int.from_bytes(data[8:10], "little"):]))
-held, all = rows("e.npy"), iter(rows("p.npy"))
+held, answers = rows("e.npy"), iter(rows("p.npy"))
 assert len(held) == 15
+# Sums may be in another order where other numbers of samples are computed at once.
+near = lambda a, b: all(abs(p - q) < 1e-5 for p, q in zip(a, b))
 for row in held: # in the file's order
-    assert row in all, row
+    assert any(near(row, other) for other in answers), row
 END
   done <<END
 plain.csv --target 2,4
