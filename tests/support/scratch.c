@@ -60,6 +60,7 @@ const char *scratch(const char *name)
     static char paths[8][512];
     static size_t next;
     char *path = paths[next++ % 8];
+    assert_true(folder[0]); /* else who has no scratch_setup would write into the root */
     snprintf(path, sizeof *paths, *name ? "%s/%s" : "%s", folder, name);
     return path;
 }

@@ -187,10 +187,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(processes_have_busy_servers),
-        cmocka_unit_test(servers_rest_where_processors_are_few),
+        cmocka_unit_test_setup_teardown(servers_rest_where_processors_are_few, scratch_setup,
+                                        scratch_teardown),
         cmocka_unit_test(sums_are_those_of_servers_that_are_ranks),
         cmocka_unit_test(asynchronous_runs_come_to_their_ends),
-        cmocka_unit_test(what_they_take_is_recorded),
+        cmocka_unit_test_setup_teardown(what_they_take_is_recorded, scratch_setup,
+                                        scratch_teardown),
         cmocka_unit_test(lost_pushes_arrive),
         cmocka_unit_test(a_request_to_stop_leaves_nobody_waiting),
         cmocka_unit_test(a_death_ends_the_run),

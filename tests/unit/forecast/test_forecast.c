@@ -6,6 +6,7 @@
 
 #include "forecast/forecast.h"
 #include "support/runs.h"
+#include "support/scratch.h"
 #include "support/sparse_data.h"
 #include "train/shared_memory.h"
 
@@ -136,7 +137,8 @@ int main(void)
         cmocka_unit_test(costs_follow_from_the_noise_scale),
         cmocka_unit_test(a_row_that_was_timed_is_none),
         cmocka_unit_test(what_no_model_stands_for_is_refused),
-        cmocka_unit_test(rho_is_what_counting_all_pairs_gives),
+        cmocka_unit_test_setup_teardown(rho_is_what_counting_all_pairs_gives, scratch_setup,
+                                        scratch_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,8 @@ static struct hr_dataset linear, ratings;
 
 static int open_data(void **state)
 {
-    (void)state;
+    if (scratch_setup(state) != 0)
+        return -1;
     linear = sparse_data(900, 300, 9, 1);
     ratings = sparse_ratings(60, 40, 900);
     return 0;
@@ -22,10 +23,9 @@ static int open_data(void **state)
 
 static int close_data(void **state)
 {
-    (void)state;
     hr_dataset_close(&linear);
     hr_dataset_close(&ratings);
-    return 0;
+    return scratch_teardown(state);
 }
 
 static const struct kind {
