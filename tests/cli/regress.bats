@@ -66,7 +66,8 @@ d, values = json.load(open(f"{tmp}/e.json")), json.load(open(f"{tmp}/p.json"))["
 assert said == matrix("p.npy") and len(said) == 600
 assert rmse(list(zip(truth, said))) < 1.5, "the spread is 8.7"
 assert abs(values["mean"] - sum(x - 1.7e9 for x in said) / 600 - 1.7e9) < 1e-5 and (values["min"], values["max"]) == (min(said), max(said))
-assert set(matrix("o.npy")) <= set(said)
+# Sums may be in another order where other numbers of samples are computed at once.
+assert all(min(abs(value - other) for other in said) < 1e-4 for value in matrix("o.npy"))
 for w in d["worst"] or []:
     assert abs(float(w["truth"]) - truth[w["row"] - 1]) < 0.02 and abs(float(w["answer"]) - said[w["row"] - 1]) < 0.02
 if d["worst"]:

@@ -96,7 +96,8 @@ static void the_compute_roof_can_be_had_alone(void **state)
     for (enum hr_roof_kind kind = 0; kind < HR_ROOF_KINDS; kind++) {
         double most = 0;
         assert_string_equal(hr_roof_kind_name(kind), names[kind]);
-        for (int i = 0; i < 5; i++)
+        for (int i = 0; i < 5 || (i < 1000 && most < 1e8);
+             i++) /* where others have the processor */
             most = fmax(most, hr_tile_roof(kind, 1, 1e-3));
         assert_true(most > 1e8 && most < 1e13);
         const double crowded = hr_tile_roof(kind, 16, 4e-3);

@@ -185,7 +185,7 @@ static void signal_while_allocating_changes_nothing(void **state)
     sigaction(SIGALRM, &action, NULL);
     scratch_stderr_begin();
     setitimer(ITIMER_REAL, &often, NULL);
-    const enum hr_status status = hr_segment_create(64 * MIB, true, &segment);
+    const enum hr_status status = hr_segment_create(32 * MIB, true, &segment);
     setitimer(ITIMER_REAL, &never, NULL);
     const char *said = scratch_stderr_end();
     sigaction(SIGALRM, &usual, NULL);

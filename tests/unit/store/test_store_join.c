@@ -57,7 +57,9 @@ static void set_number(const char *name, size_t value)
 
 static _Noreturn void be_rank(size_t rank)
 {
-    const struct hr_world_options options = {.timeout = 10, .max_groups = 1};
+    /* In a container /dev/shm has 64 MiB, for all that run at a time. */
+    const struct hr_world_options options = {
+        .timeout = 100, .max_groups = 1, .arena_bytes = 1 << 20};
     struct hr_group *world;
     /* Takes the place where the others have their segment. */
     mmap(NULL, (rank + 1) << 24, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
