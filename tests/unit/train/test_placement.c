@@ -276,5 +276,5 @@ int main(void)
         cmocka_unit_test(virtual_runs_are_the_same_again_and_on_record),
         cmocka_unit_test(what_cannot_be_is_refused),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

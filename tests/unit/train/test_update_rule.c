@@ -307,5 +307,5 @@ int main(void)
         cmocka_unit_test(what_it_is_not_told_is_refused),
         cmocka_unit_test(several_servers_clip_as_one),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }
