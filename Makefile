@@ -53,10 +53,11 @@ MARCH.v4bf16 := $(MARCH.v4) -mavx512bf16
 MARCH.v4amx := $(MARCH.v4bf16) -mamx-tile -mamx-bf16
 
 # One command a library, beside the one without; off, one of these, or those whose compiler is on
-# PATH. MPICC.openmpi5=PATH names one that is elsewhere.
+# PATH (under a sanitizer the one that is named: make asan MPI=mpich). MPICC.openmpi5=PATH names one
+# that is elsewhere.
 LIBS.mpi := openmpi openmpi5 mpich
 $(foreach m,$(LIBS.mpi),$(eval MPICC.$(m) ?= mpicc.$(m)))
-MPIS    := $(if $(filter release,$(CONFIG)),$(filter-out off,$(if $(filter auto,$(MPI)),$(foreach m,$(LIBS.mpi),$(if $(shell command -v $(MPICC.$(m))),$(m))),$(MPI))))
+MPIS    := $(if $(filter release,$(CONFIG))$(filter-out auto,$(MPI)),$(filter-out off,$(if $(filter auto,$(MPI)),$(foreach m,$(LIBS.mpi),$(if $(shell command -v $(MPICC.$(m))),$(m))),$(MPI))))
 mpi     = $(filter -I% -L% -l% -Wl$(COMMA)%,$(shell $(MPICC.$(1)) -show))
 $(foreach m,$(filter-out auto off $(LIBS.mpi),$(MPI)),$(error MPI=$(m): expected openmpi, openmpi5, mpich or off))
 $(foreach m,$(filter-out auto off,$(MPI)),$(if $(shell command -v $(MPICC.$(m))),,$(error MPI=$(m): there is no $(MPICC.$(m)); its compiler is $(if $(filter openmpi5,$(m)),named by MPICC.openmpi5=PATH,in Debian's lib$(m)-dev))))

@@ -27,17 +27,16 @@ start_on() {
   local library=$1 machines=$2
   shift 2
   command -v "mpirun.$library" >/dev/null || skip "$library is not installed"
-  [ -x "build/hogring-$library" ] || skip "build/hogring-$library is not built (MPI=)"
-  [ "${HOGRING:-build/hogring}" = build/hogring ] || skip "only the release build has MPI"
+  [ -x "${HOGRING:-build/hogring}-$library" ] || skip "${HOGRING:-build/hogring}-$library is not built (MPI=)"
   [ -s "$BED/name" ] || skip "$(cat "$BED/why")"
   run in_time python3 "$MACHINES/bed.py" -b "$(cat "$BED/name")" -n "$machines" -m "$library" "$@"
 }
 
-# several LIBRARY MACHINES OPTIONS...: hogring train there.
+# several LIBRARY MACHINES OPTIONS...: hogring train there. Under a sanitizer leaks are the library's.
 several() {
   local library=$1 machines=$2
   shift 2
-  start_on $library $machines "${PROGRAM:-build/hogring-$library}" train --details "$@"
+  start_on $library $machines env ASAN_OPTIONS=detect_leaks=0 "${PROGRAM:-${HOGRING:-build/hogring}-$library}" train --details "$@"
 }
 
 digest_of() {
@@ -48,7 +47,7 @@ digest_of() {
 same_bits() {
   local library=$1 machines=$2 alone
   shift 2
-  run build/hogring train --quiet "$@"
+  run hogring train --quiet "$@"
   alone=$(digest_of "$output")
   several $library $machines --quiet "$@"
   [ "$status" -eq 0 ] && [ "$(digest_of "$output")" = "$alone" ] || { echo "$library: $*: $output"; return 1; }

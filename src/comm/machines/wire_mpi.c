@@ -387,15 +387,15 @@ static bool is_whole(const struct frame *frame, size_t bytes)
 static void complete(struct wire_mpi *w, const struct owner *owner, size_t bytes)
 {
     struct peer *peer = w->peer[owner->machine];
-    struct incoming *in = &peer->in[owner->slot];
     if (peer->gone)
         return;
     if (owner->kind == FRAME_IN) {
+        struct incoming *in = &peer->in[owner->slot];
         in->here = is_whole(&in->frame, bytes);
         if (!in->here)
             lose(w, owner->machine, "it sent what is no message");
     } else if (owner->kind == BODY_IN)
-        in->parts--;
+        peer->in[owner->slot].parts--;
     else if (--peer->out[owner->slot].parts == 0)
         let_go(&peer->out[owner->slot]);
 }
