@@ -2,7 +2,7 @@
 """Machines lost at random moments: do the survivors notice, name it, and leave in time?
 
     tests/machines/losses.py -m openmpi|openmpi5|openmpi5-ulfm|mpich [--bin BIN] [-n MACHINES] [--process 50] [--daemon 20] \
-                             [--link 20] [--survive 0] [-d SECONDS] [-j N] PROGRAM...
+                             [--link 20] [--survive 0] [--pause 0] [-d SECONDS] [-j N] PROGRAM...
 
 Each trial is a bed of its own (bed.py) in which PROGRAM runs under mpirun, with the flags that `hogring help machines` names;
 PROGRAM has to go on until it is stopped. At a drawn moment, once it says anything, a drawn machine that is not mpirun's loses its
@@ -10,7 +10,9 @@ process (SIGKILL), MPI's daemon, or its link. All processes of PROGRAM on other 
 one of them has to have named the lost host; but MPICH's processes do without a daemon that is gone, and have to go on. N trials
 (1) at a time: they mostly wait. Prints a line a trial, and the longest time; exits with 1 when one was not as it should be.
 --survive: a process is killed, and the others have to name it and go on (--on-loss continue); a second later SIGTERM ends them, and
-they have to leave the run's JSON, all within SECONDS (not what mpirun passes on: MPICH's may die of a pipe to the proxy that is gone). BIN is bed.py's; openmpi5-ulfm is openmpi5 with --with-ft ulfm.
+they have to leave the run's JSON, all within SECONDS (not what mpirun passes on: MPICH's may die of a pipe to the proxy that is gone).
+--pause: a process is stopped, until the others have named it; PROGRAM ends by itself, and they leave the JSON, and nobody waits for
+the one that they went on without. BIN is bed.py's; openmpi5-ulfm is openmpi5 with --with-ft ulfm.
 """
 import argparse, concurrent.futures, os, random, re, shlex, subprocess, sys, tempfile, time
 from pathlib import Path
@@ -32,8 +34,8 @@ def on(machine, command):
 
 def harm(kind, machine, options, name):
     """-> was there something to harm?"""
-    if kind in ("process", "survive"):
-        return on(machine, f"pkill -KILL -f {shlex.quote('^[^ ]*' + name)}").returncode == 0
+    if kind in ("process", "survive", "pause"):
+        return on(machine, f"pkill -{'STOP' if kind == 'pause' else 'KILL'} -f {shlex.quote('^[^ ]*' + name)}").returncode == 0
     if kind == "daemon":
         return on(machine, f"pkill -KILL {DAEMON[options.library]}").returncode == 0
     return subprocess.run(["ip", "link", "set", f"port{machine}", "down"]).returncode == 0
@@ -55,7 +57,7 @@ def trial(options):
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryDirectory() as folder:
         said = lambda begin=0: os.pread(out.fileno(), 1 << 20, begin).decode(errors="replace")
         result = Path(folder) / "result.json"
-        options.program += ["--json", str(result)] if options.trial == "survive" else []
+        options.program += ["--json", str(result)] if options.trial in ("survive", "pause") else []
         command = f"cd {shlex.quote(os.getcwd())} && exec {shlex.join(mpirun(options))}"
         run = subprocess.Popen([ON, "m0", command], stdout=out, stderr=out, stdin=subprocess.DEVNULL)
         begun = time.monotonic()
@@ -78,6 +80,8 @@ def trial(options):
         if options.trial == "survive": # they go on, until they are told to end
             time.sleep(1)
             on(0, f"pkill -TERM -f {shlex.quote('^[^ ]*' + name)}")
+        if options.trial == "pause":
+            on(lost, f"pkill -CONT -f {shlex.quote('^[^ ]*' + name)}")
         while (left := here()) and time.monotonic() < until:
             time.sleep(0.1)
         if options.trial != "survive":
@@ -86,7 +90,7 @@ def trial(options):
             code = run.wait(timeout=max(0.1, until - time.monotonic()))
         except subprocess.TimeoutExpired:
             code = None # mpirun's own affair: it waits for a daemon that it cannot reach
-        good = hit and not left and named() and (options.trial != "survive" or result.is_file())
+        good = hit and not left and named() and (options.trial not in ("survive", "pause") or result.is_file())
         print(f"{options.library:13} {options.trial:8} m{lost} {'lost' if hit else 'NOT THERE'}: {'named' if named() else 'NOT NAMED'} after {named_after:4.1f} s"
               f"{'' if options.trial == 'survive' else f', survivors gone after {gone_after:4.1f} s'}{f', but on m{left}' if left else ''}, "
               f"mpirun {'returned ' + str(code) if code is not None else 'waits on'}", flush=True)
@@ -100,7 +104,7 @@ def main():
     parser.add_argument("-n", dest="machines", type=int, default=3)
     parser.add_argument("-d", dest="deadline", type=float, default=20)
     parser.add_argument("--bin", dest="folder", default=os.environ.get("HOGRING_MPI_BIN", ""))
-    for kind, usual in (("process", 50), ("daemon", 20), ("link", 20), ("survive", 0)):
+    for kind, usual in (("process", 50), ("daemon", 20), ("link", 20), ("survive", 0), ("pause", 0)):
         parser.add_argument(f"--{kind}", type=int, default=usual)
     parser.add_argument("-j", dest="abreast", type=int, default=1)
     parser.add_argument("--seed", type=int, default=1)
@@ -116,7 +120,7 @@ def main():
                              stdout=subprocess.PIPE, text=True)
         print(run.stdout, end="", flush=True)
         return run.returncode, max((float(s) for s in re.findall(r"after +([0-9.]+) s", run.stdout.split("\n")[0])), default=0)
-    trials = [(kind, number) for kind in ("process", "daemon", "link", "survive") for number in range(getattr(options, kind))]
+    trials = [(kind, number) for kind in ("process", "daemon", "link", "survive", "pause") for number in range(getattr(options, kind))]
     with concurrent.futures.ThreadPoolExecutor(options.abreast) as pool:
         ends = list(pool.map(lambda words: begin(*words), trials))
     codes = [code for code, seconds in ends]

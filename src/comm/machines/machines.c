@@ -379,6 +379,10 @@ void hr_machines_close(struct hr_machines *machines)
     /* Who is not there has ended in another way, and has said so, or been missed. */
     const enum hr_status ignored = hr_machines_part(machines);
     (void)ignored;
-    for (size_t m = 0; m < HR_WIRE_MACHINES; m++)
+    for (size_t m = 0; m < HR_WIRE_MACHINES; m++) {
+        /* A farewell is taken of all: one that was silent, and has ended since, would have us wait
+         * for it. */
+        machines->wire->abandoned |= machines->without[m];
         free(machines->waste[m]);
+    }
 }

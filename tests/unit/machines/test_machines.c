@@ -221,6 +221,28 @@ static enum hr_status the_last_is_lost(struct hr_machines *machines, size_t self
     return HR_OK;
 }
 
+/* The others have gone on without it: they part, and ask the wire for nothing behind that, as for a
+ * farewell of all. */
+static enum hr_status go_on_without_the_last(struct hr_machines *machines, size_t self)
+{
+    if (self == MACHINES - 1) {
+        await_all_but_one();
+        return HR_OK;
+    }
+    machines->lost[MACHINES - 1] = machines->without[MACHINES - 1] = true;
+    MACHINE_CHECK(hr_machines_part(machines) == HR_OK);
+    hr_machines_close(machines);
+    MACHINE_CHECK(machines->wire->abandoned);
+    hr_atom32_fetch_add_release(through, 1);
+    return HR_OK;
+}
+
+static void no_farewell_is_taken_behind_a_loss(void **state)
+{
+    (void)state;
+    run_and_count(go_on_without_the_last, 60 * SECOND);
+}
+
 static void nobody_waits_for_who_is_known_to_be_lost(void **state)
 {
     (void)state;
@@ -315,6 +337,7 @@ int main(void)
         cmocka_unit_test(who_is_gone_is_named_at_once),
         cmocka_unit_test(who_does_not_come_in_time_is_named),
         cmocka_unit_test(nobody_waits_for_who_is_known_to_be_lost),
+        cmocka_unit_test(no_farewell_is_taken_behind_a_loss),
         cmocka_unit_test(what_a_bridge_left_is_passed_over),
         cmocka_unit_test(what_is_abandoned_moves_nothing),
         cmocka_unit_test(clocks_are_known_to_half_a_round_trip),
