@@ -260,7 +260,7 @@ static void missing_ranks_are_named(void **state)
     char text[128];
     (void)state;
     for (size_t rank = 0; rank < 2; rank++)
-        start(rank, &(struct part){rank, 4, 0, 300 * MS, exchange});
+        start(rank, &(struct part){rank, 4, 0, 2000 * MS, exchange});
     snprintf(text, sizeof text, " s for ranks 2, 3 of 4 (run %s)", run);
     check_told(0, HR_E_TIMEOUT, text);
     check_told(1, HR_E_TIMEOUT, text);
