@@ -100,6 +100,8 @@ P
   hogring "${some[@]}" allreduce,ps-sync,local-sgd >/dev/null
   [ "$(json "$TMP/out.json" '[(r["strategy"], r["updates"], r["total_updates"]) for r in d["runs"]]')" = \
     "[('allreduce', 0, 135), ('ps-sync', 0, 135), ('local-sgd', 135, 135)]" ]
+  # What defaults came to tells no row from another.
+  [ "$(json "$TMP/out.json" '[r["setting"] for r in d["runs"]]')" = "[None, None, None]" ] || { json "$TMP/out.json" '[r["setting"] for r in d["runs"]]'; return 1; }
   refused 3 "--resume $TMP/c/ssp: holds no checkpoint; --resume auto begins there" compare --quiet --resume "$TMP/c" --strategies ssp
   hogring compare --quiet --resume "$TMP/c" --strategies allreduce,ps-sync --epochs 4 --json "$TMP/out.json" >/dev/null
   [ "$(json "$TMP/out.json" '[r["lr"] for r in d["runs"]]')" = "[0.1, 0.3]" ]

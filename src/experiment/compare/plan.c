@@ -180,20 +180,23 @@ static enum hr_status add_repetition(struct hr_cli *cli, size_t seed, size_t ord
     return HR_OK;
 }
 
-/* A checkpoint holds what the optimizer's defaults came to; an entry that begins anew has them
- * open. Labels tell what differs, and that does not. */
+/* A checkpoint holds what defaults came to; an entry that begins anew has them open. Labels tell
+ * what differs, and that does not. */
 static void leave_defaults_open(struct hr_train_options *options)
 {
-    static struct hr_train_options by_optimizer;
-    double *const mine[] = {&options->weight_decay, &options->eps};
-    const double *const defaults[] = {&by_optimizer.weight_decay, &by_optimizer.eps};
-    by_optimizer = *options;
-    by_optimizer.lr = by_optimizer.weight_decay = by_optimizer.eps = HR_BY_OPTIMIZER;
-    if (hr_train_complete(&by_optimizer) != HR_OK)
+    static const char *const settled[] = {"weight-decay", "eps", "loss", "transport"};
+    static struct hr_train_options by_default;
+    by_default = *options;
+    by_default.lr = HR_BY_OPTIMIZER;
+    for (size_t i = 0; i < sizeof settled / sizeof *settled; i++)
+        hr_option_default(hr_train_option_find(settled[i]), &by_default);
+    if (hr_train_complete(&by_default) != HR_OK)
         return; /* there is no such optimizer, as will be said */
-    for (size_t i = 0; i < sizeof mine / sizeof *mine; i++)
-        if (!memcmp(mine[i], defaults[i], sizeof *mine[i]))
-            *mine[i] = HR_BY_OPTIMIZER;
+    for (size_t i = 0; i < sizeof settled / sizeof *settled; i++) {
+        const struct hr_option *row = hr_train_option_find(settled[i]);
+        if (hr_option_equal(row, options, &by_default))
+            hr_option_default(row, options);
+    }
 }
 
 /* A margin is shown by the spread of differences over seeds. */
