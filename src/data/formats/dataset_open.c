@@ -91,8 +91,8 @@ static bool find_given(const struct hr_data_options *options, unsigned bits, str
         {"index-base", HR_OPTION_INDEX_BASE, differ(options->index_base, defaults.index_base)},
         {"features", HR_OPTION_FEATURES, options->feature_count},
         {"resize", HR_OPTION_RESIZE, options->resize[0]},
-        {"task regress", HR_OPTION_VALUES, options->values},
         {"target", HR_OPTION_TARGET, options->target[0]},
+        {"task regress", HR_OPTION_VALUES, options->values},
         {"columns", HR_OPTION_COLUMNS, options->columns[0]},
         {"drop", HR_OPTION_COLUMNS, options->drop[0]},
         {"one-hot", HR_OPTION_COLUMNS, options->one_hot[0]},
@@ -120,13 +120,13 @@ static enum hr_status check_meaning(const char *name, const struct hr_format *fo
 {
     struct given other;
     if (find_given(options, ~(unsigned)format->options, &other))
-        return hr_fail(HR_E_USAGE, "--%s: is not supported for %s data (%s)%s", other.flag,
-                       format->name, name,
-                       other.bit == HR_OPTION_VALUES ? ", whose labels are classes"
-                       : other.bit == HR_OPTION_VALIDATION_DATA
-                           ? ", which is no single file of samples; --validation X "
-                             "holds out some of its training samples"
-                           : "");
+        return hr_fail(
+            HR_E_USAGE, "--%s: is not supported for %s data (%s)%s", other.flag, format->name, name,
+            other.bit & (HR_OPTION_TARGET | HR_OPTION_VALUES) ? ", whose labels are classes"
+            : other.bit == HR_OPTION_VALIDATION_DATA
+                ? ", which is no single file of samples; --validation X "
+                  "holds out some of its training samples"
+                : "");
     if (options->target[0] && options->label_column[0])
         return hr_fail(HR_E_USAGE, "--label-column: is not supported with --target, which says the "
                                    "columns");
