@@ -399,7 +399,7 @@ static int run(struct hr_cli *cli)
 
 const struct hr_command hr_command_doctor = {
     .name = "doctor",
-    .summary = "runs that go on or crashed: who waits for whom, and why",
+    .summary = "diagnose a running or crashed run: who waits for whom?",
     .bit = HR_DOCTOR,
     .usage = "[PID] [OPTIONS]",
     .story =

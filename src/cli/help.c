@@ -677,7 +677,7 @@ static void print_everything(FILE *out)
     fprintf(out, "%scommands:\n", about);
     for (size_t i = 0; (command = hr_command_at(i)) != NULL; i++)
         fprintf(out, "  %-15s %s\n", command->name, command->summary);
-    fprintf(out, "  %-15s on a command, a topic, an option; other words are searched\n", "help");
+    fprintf(out, "  %-15s on a command, a topic or an option; searches for other words\n", "help");
     print_topics(out);
     fputs("\nexit codes: 0 done, 1 the run failed or missed an --expect, 2 wrong use, 3 files\n"
           "            or memory, 4 a worker was lost or a wait timed out, 130 and 143\n"
