@@ -323,14 +323,12 @@ static void machines_that_meet_elsewhere_are_told(void **state)
     close_all(&mesh, machines);
 }
 
-/* One that lists other areas than the others sends what they do not expect, and they it. */
-static enum hr_status one_lists_others(struct rank *me)
+static enum hr_status all_come(struct rank *me)
 {
-    if (me->rank == RANKS - 1)
-        hr_gather_barrier_share(me->machine->meet, areas, AREAS / 2);
     return hr_gather_barrier_at(me->machine->meet, me->rank, &me->waiter, 3, "a cut");
 }
 
+/* One that lists other areas than the others sends what they do not expect, and they it. */
 static void machines_that_share_other_areas_are_told(void **state)
 {
     struct wire_mesh mesh;
@@ -339,9 +337,11 @@ static void machines_that_share_other_areas_are_told(void **state)
     size_t told = 0;
     (void)state;
     open_all(&mesh, machines, 0);
-    run(machines, ranks, one_lists_others, 5 * SECOND);
+    hr_gather_barrier_share(machines[MACHINES - 1].meet, areas, AREAS / 2);
+    run(machines, ranks, all_come, 5 * SECOND);
+    /* Machine 1 may have passed: it gets nothing that it does not expect. */
     for (size_t r = 0; r < RANKS; r++) {
-        assert_true(ranks[r].status != HR_OK);
+        assert_true(r / HERE == 1 || ranks[r].status != HR_OK);
         told +=
             ranks[r].status == HR_E_FAILED && strstr(ranks[r].message, "does not share") != NULL;
     }
