@@ -59,13 +59,13 @@ void hr_leftovers_remove(void)
 enum { LEAVE_S = 1, REPORT_S = 10 };
 enum { LOST_FILE = 3 }; /* the exit code */
 
-/* timeout(1) signals its child, and then its group, of which the child is one: signals so close
- * together are one. */
+/* timeout(1) signals its child, and then its group, of which the child is one: what comes so soon
+ * behind one that counted is one with it. */
 enum { ONE_SIGNAL_NS = 100000000 };
 
 /* A handler runs in any thread: what it counts is not its reader's own. */
 static atomic_int seen, first, running, ran, asked;
-static atomic_llong seen_ns; /* when the last one came; 0: none has */
+static atomic_llong seen_ns; /* when the last one that counted came; 0: none has */
 static int answered;         /* what had come when the last run ended */
 static int elsewhere;        /* an exit code */
 static pid_t command;        /* not one of its children */
@@ -81,6 +81,20 @@ static _Noreturn void leave(void)
     _exit(128 + first);
 }
 
+/* By the machine's clock: the run's stands still while the run does. Of handlers that run at once,
+ * in two threads or one within the other, one counts. */
+static bool is_another(void)
+{
+    static atomic_int inside;
+    const int64_t now = hr_clock_own_ns();
+    const bool alone = inside++ == 0,
+               counts = alone && (!seen_ns || now - seen_ns >= ONE_SIGNAL_NS);
+    if (counts)
+        seen_ns = now;
+    inside--;
+    return counts;
+}
+
 /* Sets flags, and sees to it that the command ends though nobody may watch them. The third time
  * nobody seems to. SIGXCPU comes every second, and to each process for itself: it is passed on to
  * the command, and counts once. */
@@ -90,9 +104,7 @@ static void on_signal(int number)
         kill(getppid(), number);
     if (number == SIGXCPU && (seen || getpid() != command))
         return;
-    const int64_t now = hr_clock_ns(), last = seen_ns;
-    seen_ns = now;
-    if (last && now - last < ONE_SIGNAL_NS)
+    if (!is_another())
         return;
     if (!seen)
         first = number;

@@ -1,9 +1,9 @@
 /* signals.h - Ctrl-C: in a run the first finishes the step and saves, the second leaves, the third
- * is not asked; what comes within 0.1 s of another is one with it (timeout(1) signals its child and
- * its group). Elsewhere the first ends the command, within a second whatever it is doing: reading
- * from a FIFO, writing into one, or computing. And SIGBUS: a mapped file that was cut, or that its
- * disk does not give, ends the command with a line and exit code 3; a rank that is a process says
- * that line, and dies of the signal, as does any process that somebody sends it to. */
+ * is not asked; what comes within 0.1 s of one that counted is one with it (timeout(1) signals its
+ * child and its group). Elsewhere the first ends the command, within a second whatever it is doing:
+ * reading from a FIFO, writing into one, or computing. And SIGBUS: a mapped file that was cut, or
+ * that its disk does not give, ends the command with a line and exit code 3; a rank that is a
+ * process says that line, and dies of the signal, as does any process that somebody sends it to. */
 #ifndef HR_BASE_SIGNALS_H
 #define HR_BASE_SIGNALS_H
 

@@ -45,6 +45,51 @@ static void signals_close_together_are_one_as_of_timeout_and_later_ones_another(
     assert_int_equal(seen, 2);
 }
 
+/* As from a key that is held down, or a script that repeats itself until the command is gone. */
+static void signals_without_a_pause_count_again_and_again(void **state)
+{
+    (void)state;
+    int code;
+    const pid_t child = fork();
+    if (child == 0) {
+        hr_signals_catch();
+        hr_signals_run_begins();
+        const int64_t began = hr_clock_ns();
+        while (hr_signals_seen(NULL) < 2 && hr_clock_ns() - began < 20 * HR_NS_PER_SECOND) {
+            raise(SIGTERM);
+            usleep(10000);
+        }
+        _exit(hr_signals_seen(NULL));
+    }
+    assert_int_equal(waitpid(child, &code, 0), child);
+    assert_true(WIFEXITED(code) && WEXITSTATUS(code) == 2);
+}
+
+/* A run's clock stands still while the run does, but people's do not. */
+static int64_t stand_still(clockid_t clock)
+{
+    (void)clock;
+    return 1;
+}
+
+static void a_run_that_stood_still_has_got_two_signals(void **state)
+{
+    (void)state;
+    int code;
+    const pid_t child = fork();
+    if (child == 0) {
+        hr_signals_catch();
+        hr_signals_run_begins();
+        hr_clock_of_run = stand_still;
+        raise(SIGTERM);
+        usleep(200000);
+        raise(SIGTERM);
+        _exit(hr_signals_seen(NULL));
+    }
+    assert_int_equal(waitpid(child, &code, 0), child);
+    assert_true(WIFEXITED(code) && WEXITSTATUS(code) == 2);
+}
+
 static void unfinished_files_are_removed_and_finished_ones_stay(void **state)
 {
     (void)state;
@@ -95,6 +140,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(signals_close_together_are_one_as_of_timeout_and_later_ones_another),
+        cmocka_unit_test(signals_without_a_pause_count_again_and_again),
+        cmocka_unit_test(a_run_that_stood_still_has_got_two_signals),
         cmocka_unit_test(unfinished_files_are_removed_and_finished_ones_stay),
         cmocka_unit_test(children_leave_alone_what_is_their_parents),
         cmocka_unit_test(more_than_can_be_remembered_do_no_harm),
