@@ -1,5 +1,6 @@
 #include "options/train_options.h"
 
+#include <float.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -331,8 +332,11 @@ static enum hr_status complete(struct hr_train_options *options)
         if (row->by_optimizer && *number < 0)
             *number = row->by_optimizer(rule);
     }
-    if (rule->eps > 0 && !(options->eps > 0)) /* a gradient that was 0 all along is divided by it */
-        return hr_fail(HR_E_USAGE, "EPS of --optimizer %s 0: expected more than 0", rule->name);
+    /* What was 0 all along is divided by it, and what is denormal is 0 (base/fpenv.h). */
+    if (rule->eps > 0 && !(options->eps >= FLT_MIN))
+        return hr_fail(HR_E_USAGE,
+                       "EPS of --optimizer %s %g: expected more than 0, at least 1.2e-38",
+                       rule->name, options->eps);
     if (!options->servers)
         options->servers = default_servers(options);
     if (hr_choices_of(options).clock == HR_CLOCK_VIRTUAL && !options->compute_time[0])

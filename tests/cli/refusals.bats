@@ -336,6 +336,7 @@ PY
   refused 2 "--lr-schedule step:1,2,3: expected at most step:EPOCHS,FACTOR" train --lr-schedule step:1,2,3
   refused 2 "--optimizer adam:0.9,0.9,1e-7,3: expected at most adam:BETA1,BETA2,EPS" train --optimizer adam:0.9,0.9,1e-7,3
   refused 2 "EPS of --optimizer adagrad 0: expected more than 0" train --optimizer adagrad:0
+  refused 2 "EPS of --optimizer adam 1e-40: expected more than 0, at least 1.2e-38" train --optimizer adam:0.9,0.999,1e-40
   refused 2 "EPS of --optimizer lamb 0: expected more than 0" compare --optimizer lamb:0.9,0.9,0
   refused 2 "--optimizer sgd:often: expected --optimizer sgd:nesterov" train --optimizer sgd:often
   hogring help lr-gamma | grep -q -- "--lr-schedule NAME"
