@@ -153,6 +153,9 @@ PY
   houses "$TMP/h.csv"
   local csv=(train --data "$TMP/h.csv" --target price)
   refused 2 "--task regress: is not supported for idx data (digits), whose labels are classes" train --task regress
+  refused 2 "--target: is not supported for idx data (digits), whose labels are classes" train --target price
+  printf '1.5 1:2 2:3\n2.5 1:1 2:1\n' >"$TMP/rows"
+  refused 2 "--target: is not supported for libsvm data ($TMP/rows), whose labels are the values; expected --task regress" data info --data "$TMP/rows" --target price
   refused 2 "--expect: there is no accuracy where values are predicted" "${csv[@]}" --expect accuracy=0.5
   refused 2 "S of --loss cross-entropy: is not supported with --loss mse" "${csv[@]}" --loss auto:0.1
   refused 2 "--time-to accuracy=0.9: not with --task regress" "${csv[@]}" --time-to accuracy=0.9

@@ -122,7 +122,9 @@ static enum hr_status check_meaning(const char *name, const struct hr_format *fo
     if (find_given(options, ~(unsigned)format->options, &other))
         return hr_fail(
             HR_E_USAGE, "--%s: is not supported for %s data (%s)%s", other.flag, format->name, name,
-            other.bit & (HR_OPTION_TARGET | HR_OPTION_VALUES) ? ", whose labels are classes"
+            other.bit == HR_OPTION_TARGET && format->options & HR_OPTION_VALUES
+                ? ", whose labels are the values; expected --task regress"
+            : other.bit & (HR_OPTION_TARGET | HR_OPTION_VALUES) ? ", whose labels are classes"
             : other.bit == HR_OPTION_VALIDATION_DATA
                 ? ", which is no single file of samples; --validation X "
                   "holds out some of its training samples"
