@@ -43,7 +43,7 @@ PY
   hogring train "${tune[@]}" --freeze "3.weight" --epochs 1 >/dev/null 2>"$TMP/stderr"
   grep -qF -- "replace-head: 3.weight is drawn from the seed, and --freeze keeps it so" "$TMP/stderr"
   for strategy in local-sgd gossip elastic-averaging; do
-    hogring train "${tune[@]}" --strategy $strategy --launch process --on-loss continue --inject kill:1@step=1 --checkpoint-dir "$TMP/$strategy" --overwrite --json "$TMP/out.json" >/dev/null 2>"$TMP/stderr"
+    hogring train "${tune[@]}" --strategy $strategy --launch process --compute-time 5ms --on-loss continue --inject kill:1@step=1 --checkpoint-dir "$TMP/$strategy" --overwrite --json "$TMP/out.json" >/dev/null 2>"$TMP/stderr"
     [ "$(json "$TMP/out.json" 'len(d["runs"][0]["losses"]), d["runs"][0]["frozen_params"], d["config"]["freeze"]')" = "(1, 780, '1.*')" ]
     for name in 1.weight 1.bias; do [ "$(tensor "$TMP/$strategy" $name)" = "$(tensor "$TMP/body" $name)" ]; done
   done
