@@ -244,12 +244,12 @@ CLI_TESTS := $(LONGEST) $(filter-out $(LONGEST),$(wildcard tests/cli/*.bats))
 ALL_CPUS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 1))
 units: $(TESTS) $(MPIS:%=$(B)/tests/machines/wire_link-%)
 check: all units                               ## unit tests, three minutes
-	@tests/run.sh -j $(JOBS) -t 900 $(TESTS)
+	@tests/run.sh -j $(JOBS) -t 600 $(TESTS)
 test: deps                                     ## install, build, and run the tests (make long: at full counts)
 	@$(MAKE) --no-print-directory $(ALL_CPUS) lint all units
 	@$(MAKE) --no-print-directory run-tests
 run-tests: all units $(B)/$(SONAME)
-	@HOGRING=$(BIN)/hogring tests/run.sh -j $(JOBS) -t 900 $(CLI_TESTS) $(TESTS)
+	@HOGRING=$(BIN)/hogring tests/run.sh -j $(JOBS) -t $(if $(SAN.$(CONFIG)),900,600) $(CLI_TESTS) $(TESTS)
 long: deps                                     ## the same tests at full counts (minutes)
 	@HOGRING_LONG=1 HOGRING=build/hogring $(MAKE) --no-print-directory $(ALL_CPUS) all units
 	@HOGRING_LONG=1 HOGRING=build/hogring tests/run.sh -j $(JOBS) -t 3600 $(CLI_TESTS) $(TESTS)

@@ -350,13 +350,14 @@ static enum hr_status report(const struct hr_cli *cli, const struct hr_dataset *
         HR_TRY(export_model(cli, result));
     HR_TRY(write_outcome(cli, dataset, result, check));
     hr_outcome_say(cli, out);
-    return result->interrupted ? hr_fail(HR_E_INTERRUPTED, "interrupted at step %llu%s",
-                                         (unsigned long long)result->steps,
-                                         result->checkpoint[0] ? "; --resume goes on from there"
-                                         : cli->train.checkpoint_dir[0]
-                                             ? ""
-                                             : "; nothing is saved without --checkpoint-dir")
-                               : hr_outcome_expect(cli, result, 1);
+    const char *next = result->checkpoint[0] ? "; --resume goes on from there"
+                       : cli->train.checkpoint_dir[0]
+                           ? ""
+                           : "; nothing is saved without --checkpoint-dir";
+    if (result->interrupted)
+        return hr_fail(HR_E_INTERRUPTED, "interrupted at step %llu%s",
+                       (unsigned long long)result->steps, next);
+    return hr_outcome_expect(cli, result, 1);
 }
 
 /* How a run ended that came to status: told where its result is whole, though a file of it may be

@@ -11,58 +11,62 @@
 #include "support/check.h"
 #include "support/scratch.h"
 
-/* How many are seen of two that come at once, and of one more `later` ns behind; -1: somebody else
- * ran between. */
-static int seen_of_three(int64_t later)
+/* What body returns in a child that trains. */
+static int in_a_run(int (*body)(void))
 {
     int code;
     const pid_t child = fork();
     if (child == 0) {
         hr_signals_catch();
         hr_signals_run_begins();
-        const int64_t began = hr_clock_ns();
-        raise(SIGTERM);
-        raise(SIGTERM);
-        if (hr_clock_ns() - began > later / 2)
-            _exit(100);
-        while (hr_clock_ns() - began < later)
-            usleep(1000);
-        raise(SIGTERM);
-        _exit(hr_signals_seen(NULL));
+        _exit(body());
     }
     assert_int_equal(waitpid(child, &code, 0), child);
     assert_true(WIFEXITED(code));
-    return WEXITSTATUS(code) == 100 ? -1 : WEXITSTATUS(code);
+    return WEXITSTATUS(code);
+}
+
+static const int64_t LATER_NS = 200000000;
+enum { ANOTHER_RAN = 100 };
+
+/* How many are seen of two that come at once, and of one more later; ANOTHER_RAN between. */
+static int seen_of_three(void)
+{
+    const int64_t began = hr_clock_ns();
+    raise(SIGTERM);
+    raise(SIGTERM);
+    if (hr_clock_ns() - began > LATER_NS / 2)
+        return ANOTHER_RAN;
+    while (hr_clock_ns() - began < LATER_NS)
+        usleep(1000);
+    raise(SIGTERM);
+    return hr_signals_seen(NULL);
 }
 
 static void signals_close_together_are_one_as_of_timeout_and_later_ones_another(void **state)
 {
     (void)state;
-    const int64_t later = 200000000;
     int seen;
-    while ((seen = seen_of_three(later)) < 0) {
+    while ((seen = in_a_run(seen_of_three)) == ANOTHER_RAN) {
     }
     assert_int_equal(seen, 2);
+}
+
+static int seen_without_a_pause(void)
+{
+    const int64_t began = hr_clock_ns();
+    while (hr_signals_seen(NULL) < 2 && hr_clock_ns() - began < 20 * HR_NS_PER_SECOND) {
+        raise(SIGTERM);
+        usleep(10000);
+    }
+    return hr_signals_seen(NULL);
 }
 
 /* As from a key that is held down, or a script that repeats itself until the command is gone. */
 static void signals_without_a_pause_count_again_and_again(void **state)
 {
     (void)state;
-    int code;
-    const pid_t child = fork();
-    if (child == 0) {
-        hr_signals_catch();
-        hr_signals_run_begins();
-        const int64_t began = hr_clock_ns();
-        while (hr_signals_seen(NULL) < 2 && hr_clock_ns() - began < 20 * HR_NS_PER_SECOND) {
-            raise(SIGTERM);
-            usleep(10000);
-        }
-        _exit(hr_signals_seen(NULL));
-    }
-    assert_int_equal(waitpid(child, &code, 0), child);
-    assert_true(WIFEXITED(code) && WEXITSTATUS(code) == 2);
+    assert_int_equal(in_a_run(seen_without_a_pause), 2);
 }
 
 /* A run's clock stands still while the run does, but people's do not. */
@@ -72,22 +76,19 @@ static int64_t stand_still(clockid_t clock)
     return 1;
 }
 
+static int seen_while_it_stood_still(void)
+{
+    hr_clock_of_run = stand_still;
+    raise(SIGTERM);
+    usleep((useconds_t)(LATER_NS / 1000));
+    raise(SIGTERM);
+    return hr_signals_seen(NULL);
+}
+
 static void a_run_that_stood_still_has_got_two_signals(void **state)
 {
     (void)state;
-    int code;
-    const pid_t child = fork();
-    if (child == 0) {
-        hr_signals_catch();
-        hr_signals_run_begins();
-        hr_clock_of_run = stand_still;
-        raise(SIGTERM);
-        usleep(200000);
-        raise(SIGTERM);
-        _exit(hr_signals_seen(NULL));
-    }
-    assert_int_equal(waitpid(child, &code, 0), child);
-    assert_true(WIFEXITED(code) && WEXITSTATUS(code) == 2);
+    assert_int_equal(in_a_run(seen_while_it_stood_still), 2);
 }
 
 static void unfinished_files_are_removed_and_finished_ones_stay(void **state)
