@@ -453,8 +453,9 @@
       parts.push(svg('path', {class: 'axis', d: `M${px.toFixed(1)} ${bottom}v4`}));
       if (px - half < free) continue;
       free = px + half + 6;
+      const anchor = px < left + 8 ? 'start' : px + half > right + 10 ? 'end' : 'middle';
       parts.push(svg('text',
-        {x: px.toFixed(1), y: bottom + 17, 'text-anchor': px < left + 8 ? 'start' : 'middle'},
+        {x: px.toFixed(1), y: bottom + 17, 'text-anchor': anchor},
         label));
     }
     parts.push(svg('text', {class: 'e', x: right, y: bottom + 34}, xTitle));
